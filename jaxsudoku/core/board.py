@@ -192,6 +192,11 @@ class Board:
 
     # ------------------------------------------------------------------ houses
 
+    @property
+    def has_boxes(self) -> bool:
+        """Whether there are equal boxes that are not rows or columns; Latin squares have none."""
+        return self.box is not None and 1 not in self.box
+
     @functools.cached_property
     def region_houses(self) -> tuple[House, ...]:
         """The boxes or irregular regions, each the tuple of its cells in reading order."""

@@ -23,6 +23,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_words
+from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import (
     GROUP,
     any_of,
@@ -93,7 +94,7 @@ def step(state: State, action: AnyArray, board: Board | None = None, rules: str 
       state: the positions.
       action: int32[B], the digits, counted from 0. An illegal one leads to a refuted position.
       board: the board; None for the classic one of the state's size.
-      rules: one of ``propagation.RULES``.
+      rules: one of ``tuning.RULES``.
 
     Returns:
       the next positions; terminated ones stay as they are.
@@ -137,7 +138,7 @@ def legal_placement_mask(state: State, board: Board | None = None) -> Array:
     """The candidates of open cells that do not clash with a filled cell: bool[B, side, cells]."""
     board = _board_of_state(state, board)
     planes = _planes(board, state.nodes)
-    legal = _of_open_cells(planes, singles(planes, board, hidden=False))
+    legal = _of_open_cells(planes, singles(Planes(board), planes, hidden=False))
     return planes_to_cubes(legal, board)[: len(state.cell)]
 
 
@@ -214,7 +215,7 @@ def _settle(board: Board, planes: Array, rules: str) -> State:
     planes, refuted, solved = settle(planes, board, rules)
     # A cell or a house may have no legal digit left though it has candidates: rules "none" never remove candidates, and
     # with others a cell that two digits must take keeps both, even if they clash with filled cells.
-    free = fence(singles(planes, board, hidden=False))
+    free = fence(singles(Planes(board), planes, hidden=False))
     refuted |= outcome(free, board)[0]
     return State(
         planes_to_nodes(planes, board).T,

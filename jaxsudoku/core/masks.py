@@ -12,7 +12,6 @@ The lane axis is last. Truth values of lanes are bool[B].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -43,11 +42,6 @@ def all_digits(side: int) -> np.ndarray:
     digits = np.arange(side)
     words = [np.bitwise_or.reduce(1 << (digits[digits // LIMB == limb] % LIMB)) for limb in range(limbs(side))]
     return np.array(words).astype(mask_dtype(side))
-
-
-def is_masks(shape: Sequence[int]) -> bool:
-    """Whether candidates of this shape are masks; planes have as many digits as rows."""
-    return len(shape) == 4 and shape[0] != shape[1] and shape[0] == limbs(shape[1]) and shape[1] == shape[2]
 
 
 def digit_masks(digits: Array, side: int) -> Array:

@@ -33,8 +33,10 @@ from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import tpu as pltpu
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import TPU_TILE, any_of, exactly_one, ones_and_twos
-from jaxsudoku.core.propagation import Fold, alternate, has_boxes, intersections, lighter_rules
+from jaxsudoku.core.house_tables import intersections
+from jaxsudoku.core.layouts import Fold
+from jaxsudoku.core.planes import TPU_TILE, any_of, at_least_two, exactly_one
+from jaxsudoku.core.propagation import alternate, lighter_rules
 from jaxsudoku.core.tuning import chip_bytes, fits_chip, includes
 from jaxsudoku.runtime.sharding import vary_as
 
@@ -247,7 +249,7 @@ def all_rounds(
 def _round(board: Board, rules: str, access: _Access, tables: _Tables, planes: Any, changed: Any, marks: Any) -> None:
     """One round, as ``propagation.sweep``."""
     side, read, write = board.side, access.read, access.write
-    hidden, clashes = includes(rules, "singles"), not has_boxes(board)
+    hidden, clashes = includes(rules, "singles"), not board.has_boxes
 
     def over_houses(fold: Fold, cells: Any) -> Any:
         return _folded(any_of, _folded(fold, cells, tables.houses), tables.houses_of)
@@ -275,9 +277,11 @@ def _round(board: Board, rules: str, access: _Access, tables: _Tables, planes: A
     def remove(digit: Array, _: tuple[()]) -> tuple[()]:
         view, first, second = (read(ref, i, 0, board.cells) for ref, i in ((planes, digit), (marks, 0), (marks, 1)))
         placed = placed_of(view, first & ~second)
+        if clashes:
+            placed = placed & ~(first & second)
         left = view & ~(first | second | over_houses(any_of, placed))
         if clashes:
-            placed = placed & ~((first & second) | over_houses(_twos, placed))
+            placed = placed & ~over_houses(at_least_two, placed)
         left = placed | left
         if includes(rules, "locked"):
             left = _locked_candidates(access, tables, left)
@@ -318,10 +322,6 @@ def _folded(fold: Fold, values: Any, members: Any) -> Any:
     return fold([values[member] for member in members])
 
 
-def _twos(planes: Sequence[Any]) -> Any:
-    return ones_and_twos(planes)[1]
-
-
 # ---------------------------------------------------------------------- tables
 
 
@@ -350,8 +350,8 @@ class _Tables(NamedTuple):
       houses: [side, houses], the cells of each house that ``propagation.singles`` knows.
       houses_of: [m, cells], the houses of each cell.
       segments: those of rows and of columns with equal boxes; none without boxes.
-      outside, affected: [m, pairs] and [m, cells], ``propagation.intersections``; the pair after the last is none. None
-        without irregular houses.
+      outside, affected: [m, pairs] and [m, cells], of ``intersections``; the pair after the last is none. None without
+        irregular houses.
     """
 
     houses: Any
@@ -364,10 +364,10 @@ class _Tables(NamedTuple):
 @functools.lru_cache(maxsize=32)
 def tables_of(board: Board) -> _Tables:
     # a box of one row or column is no house besides it
-    houses = board.houses if has_boxes(board) else board.houses[: 2 * board.side] + board.irregular_houses
+    houses = board.houses if board.has_boxes else board.houses[: 2 * board.side] + board.irregular_houses
     houses_of = [[number for number, house in enumerate(houses) if cell in house] for cell in range(board.cells)]
     segments: tuple[_Segments, ...] = ()
-    if board.box is not None and has_boxes(board):
+    if board.box is not None and board.has_boxes:
         row, column = np.divmod(np.arange(board.cells), board.side)
         box = row // board.box[0] * board.side + column // board.box[1]
         segments = (_segments_of(row, box), _segments_of(column, box))

@@ -98,6 +98,11 @@ def exactly_one(planes: Sequence[Array]) -> Array:
     return ones & ~twos
 
 
+def at_least_two(planes: Sequence[Array]) -> Array:
+    """Where at least two of the planes are set."""
+    return ones_and_twos(planes)[1]
+
+
 def first_of(planes: Array) -> Array:
     """Keeps only the first set plane of ``planes`` uint32[m, ..., W] along the leading axis, in each lane."""
     seen = jnp.zeros_like(planes[0])

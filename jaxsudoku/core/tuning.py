@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.settings import Config, Range
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 #: The number of lanes of a kernel is a multiple of this, the bits of a word.
 LANES = 32
@@ -43,7 +44,13 @@ RATED_BY = ("nodes", "technique")
 
 
 def includes(rules: str, level: str) -> bool:
-    """Whether rules apply a level, one of ``RULES``: each level includes those before it."""
+    """Whether rules apply a level, one of ``RULES``: each level includes those before it.
+
+    Raises:
+      ValueError: unknown rules.
+    """
+    if rules not in RULES:
+        raise ValueError(f"unknown rules {rules!r}: choose one of {', '.join(RULES)}{did_you_mean(rules, RULES)}")
     return RULES.index(rules) >= RULES.index(level)
 
 

@@ -56,7 +56,7 @@ def predict(
     Args:
       network: the network.
       grids: uint8[N, cells], 0 = empty, N at least 1.
-      rules: one of ``propagation.RULES``.
+      rules: one of ``tuning.RULES``.
       batch_size: grids in a forward pass, rounded up to a multiple of 32; None for automatic.
       progress: called after each chunk with the number of grids done.
 

@@ -48,7 +48,7 @@ class EvaluateConfig(Config):
     """Settings of an evaluation.
 
     Attributes:
-      rules: rule levels of ``propagation.RULES``, applied before the network sees a position; each is evaluated.
+      rules: rule levels of ``tuning.RULES``, applied before the network sees a position; each is evaluated.
       iterative: whether to solve the puzzles by iterative decoding, too, with the defaults of the solver. This takes at
         most ``patience`` forward passes for each cell to fill.
       positions: number of positions on which the value is calibrated, made of the puzzles that the rules leave open; 0

@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.core.layouts import Masks
 from jaxsudoku.core.masks import (
     all_digits,
     cell_ones_and_twos,
@@ -35,7 +36,7 @@ from jaxsudoku.core.masks import (
     masks_to_grids,
 )
 from jaxsudoku.core.planes import any_of, pad_grids, slices
-from jaxsudoku.core.propagation import duplicated_givens, outcome, sweep
+from jaxsudoku.core.propagation import classify, duplicated_givens, sweep
 from jaxsudoku.exact.plan import Plan, SearchResult, verdict
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
 from jaxsudoku.runtime.operations import fence
@@ -210,7 +211,7 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
     board = plan.board
     grids = given.puzzles.at[puzzle].get(mode="clip")
     digits = grids_to_masks(grids, board)
-    invalid = duplicated_givens(digits, board) | (grids > board.side).any(axis=1)
+    invalid = duplicated_givens(Masks(board), digits) | (grids > board.side).any(axis=1)
     empty = fence((grids == 0).T).reshape(1, board.side, board.side, -1)
     masks = jnp.where(empty, all_digits(board.side)[:, None, None, None], digits)
     if given.excluded is not None:
@@ -263,7 +264,7 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     puzzle, depth = searches.puzzle, searches.depth
     live = ~found.decided.at[puzzle].get(mode="fill", fill_value=True)
     masks, changed = _propagated(plan, searches.masks)
-    dead, solved = outcome(masks, board)
+    dead, solved = classify(Masks(board), masks)
     dead, solved = fence((live & dead, live & solved))
     branching = fence(live & ~dead & ~solved & ~changed)
     visited = fence(dead | solved | branching)
@@ -347,6 +348,7 @@ def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
 
     A lane stays as it is once a cell is empty, as further rounds would empty others, which are not to blame.
     """
+    layout = Masks(plan.board)
 
     def one_round(_: int | Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
         _, masks = pair
@@ -354,9 +356,9 @@ def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
         empty = fence(any_of(slices((masks == 0).all(axis=0).astype(masks.dtype), 0)))
         contradictory = fence(any_of(slices(empty, 0)) != 0)
         # a fence after the reshape in which a sweep ends: XLA does not vectorize what it fuses with a reshape
-        return masks, fence(jnp.where(contradictory, masks, fence(sweep(masks, plan.board, plan.config.rules))))
+        return masks, fence(jnp.where(contradictory, masks, fence(sweep(layout, masks, plan.config.rules))))
 
-    first = fence(sweep(masks, plan.board, plan.config.rules))
+    first = fence(sweep(layout, masks, plan.config.rules))
     before, after = lax.fori_loop(1, plan.config.rounds, one_round, (masks, first))
     difference = fence(any_of(slices(after ^ before, (0, 1))))
     return after, fence(any_of(slices(difference, 0)) != 0)

@@ -17,6 +17,7 @@ from jax import Array, lax
 from jaxsudoku import exact, symmetry
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.branching import choose, random_planes
+from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import GROUP, any_of, pack_lanes, planes_to_grids, slices, unpack_lanes, where
 from jaxsudoku.core.propagation import outcome, sweep
 from jaxsudoku.core.tuning import CPU_LANES, search_restart
@@ -110,8 +111,8 @@ def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tu
         turn = number.astype(jnp.uint32)
         seed = mix(seeds[:, 0] + turn * APART) ^ mix(seeds[:, 1] + turn * np.uint32(0x85EBCA6B))
         for _ in range(_ROUNDS - 1):
-            planes = sweep(planes, board, _RULES)
-        settled = sweep(planes, board, _RULES)
+            planes = sweep(Planes(board), planes, _RULES)
+        settled = sweep(Planes(board), planes, _RULES)
         by_cell = fence(any_of(slices(settled ^ planes, 0)))
         changed = any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
         contradictory, solved = fence(outcome(settled, board))

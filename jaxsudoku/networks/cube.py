@@ -28,7 +28,7 @@ from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.propagation import houses_of_cells
+from jaxsudoku.core.house_tables import houses_of_cells
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import Config, Range
 

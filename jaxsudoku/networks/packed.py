@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.propagation import houses_of_cells
+from jaxsudoku.core.house_tables import houses_of_cells
 
 #: The sizes of packings: shares of all rows, and of the groups of each family.
 _SIZES = ((0.12, 0.45), (0.2, 0.58), (0.3, 0.72), (0.42, 0.85), (1.0, 1.0))

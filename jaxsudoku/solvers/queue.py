@@ -149,7 +149,7 @@ def run(
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
       key: a JAX key; each puzzle's seed comes from it and from the puzzle's index.
-      rules: one of ``propagation.RULES``, applied to all puzzles first.
+      rules: one of ``tuning.RULES``, applied to all puzzles first.
       lanes: puzzles worked on together.
       record: steps of each puzzle in ``stats["history"]``; with 0 there is none.
       runs: most runs of a puzzle; it has another one unless it is solved. Iterations and stats are then totals.
@@ -201,7 +201,7 @@ def run(
 def placed(nodes: Array, board: Board) -> Array:
     """The digits of cells with one candidate left, 0 elsewhere: uint32[words, K] to uint8[K, cells]."""
     candidates = planes.nodes_to_planes(planes.pad_lanes(nodes, 1), board)
-    single = candidates & ~planes.ones_and_twos(planes.slices(candidates, 0))[1]
+    single = candidates & ~planes.at_least_two(planes.slices(candidates, 0))
     return planes.planes_to_grids(single, board)[: nodes.shape[1]]
 
 

@@ -39,7 +39,7 @@ def make_roots(board: Board, puzzles: Array, rules: str, lanes: int = 0) -> Root
     Args:
       board: the board.
       puzzles: uint8[N, cells], 0 = empty.
-      rules: one of ``propagation.RULES``.
+      rules: one of ``tuning.RULES``.
       lanes: puzzles to which the rules are applied at a time, at least 2048, rounded up to a multiple of 32.
     """
     size = puzzles.shape[0]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, at_least, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, at_least, at_least_two, slices
 from jaxsudoku.runtime.operations import fence
 
 from .position import places_of_digit, seen
@@ -39,7 +39,7 @@ def _too_few(matrix: Array, places: Array, own: Array, size: int) -> Array:
     """
     chosen = jnp.asarray(list(itertools.combinations(range(matrix.shape[0]), size)), jnp.int32)
     column = fence(any_of(slices(own, 0)))
-    other = fence(ones_and_twos(slices(places, 1))[1] & ~any_of(slices(own, 1)))
+    other = fence(at_least_two(slices(places, 1)) & ~any_of(slices(own, 1)))
 
     def add(index: Array, refuted: Array) -> Array:
         rows = [chosen[index][place] for place in range(size)]

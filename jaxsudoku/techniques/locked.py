@@ -9,8 +9,9 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.house_tables import ragged
+from jaxsudoku.core.layouts import with_zero_plane
 from jaxsudoku.core.planes import any_of
-from jaxsudoku.core.propagation import ragged, with_zero_plane
 from jaxsudoku.runtime.operations import fence
 
 from .locked_pairs import locked_pairs

@@ -17,8 +17,8 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.house_tables import ragged
 from jaxsudoku.core.planes import Givens, any_of, ones_and_twos, planes_to_words, slices, words_to_planes
-from jaxsudoku.core.propagation import ragged
 from jaxsudoku.runtime.operations import cpu_fence, fence
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, at_least, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, at_least, at_least_two, ones_and_twos, slices
 from jaxsudoku.runtime.operations import fence
 
 from .position import Position, in_houses
@@ -130,7 +130,7 @@ def _of_floor(floor: Array, good: Array, roof: tuple[Array, Array], confinable: 
     beyond_left, beyond_right = (fence(any_of(slices(cell & ~floor, 0))) for cell in roof)
     # type 2
     extra = fence((left | right) & ~floor & good[None])
-    extra = extra & ~ones_and_twos(slices(extra, 0))[1][None]
+    extra = extra & ~at_least_two(slices(extra, 0))[None]
     # type 4
     confined = fence(floor & confinable)
     other_digit = floor & ~confined & any_of(slices(confined, 0))[None]

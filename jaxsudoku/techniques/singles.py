@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import exactly_one, ones_and_twos, slices
+from jaxsudoku.core.planes import at_least_two, exactly_one, slices
 from jaxsudoku.runtime.operations import fence
 
 from .locked_pairs import regions
@@ -43,7 +43,7 @@ def singles(board: Board, candidates: Array) -> Array:
 
 def clashing(board: Board, placed: Array) -> Array:
     """The lanes in which two of the placed candidates are in one cell, or one digit is twice in a house: uint32[W]."""
-    return lanes_with(ones_and_twos(slices(placed, 0))[1]) | lanes_with(ones_and_twos(in_houses(board, placed))[1])
+    return lanes_with(at_least_two(slices(placed, 0))) | lanes_with(at_least_two(in_houses(board, placed)))
 
 
 def _hidden_singles(board: Board, position: Position, houses: tuple[int, ...]) -> Array:

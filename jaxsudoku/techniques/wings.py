@@ -12,7 +12,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.planes import any_of, at_least, ones_and_twos, slices
+from jaxsudoku.core.planes import any_of, at_least, at_least_two, ones_and_twos, slices
 from jaxsudoku.runtime.operations import fence
 
 from .position import in_houses, lanes_with, seen, to_cells
@@ -54,7 +54,7 @@ def seeing_two_pairs(board: Board, candidates: Array) -> Array:
     Others are refuted by no XY-wing or XYZ-wing.
     """
     pairs = _pairs(candidates)
-    return candidates & ones_and_twos(slices(seen(board, pairs), 0))[1]
+    return candidates & at_least_two(slices(seen(board, pairs), 0))
 
 
 def seeing_pair_twice(board: Board, candidates: Array) -> Array:
@@ -68,7 +68,7 @@ def seeing_pair_twice(board: Board, candidates: Array) -> Array:
     ones, twos = fence(ones_and_twos(in_houses(board, pairs)))
     families = [tuple(range(start, start + board.side)) for start in range(0, 3 * board.side, board.side)]
     spread = [to_cells(board, jnp.take(ones, np.asarray(family), axis=-2), family) for family in families]
-    return candidates & any_of(slices(to_cells(board, twos) | ones_and_twos(spread)[1], 0))
+    return candidates & any_of(slices(to_cells(board, twos) | at_least_two(spread), 0))
 
 
 def _pairs(candidates: Array) -> Array:

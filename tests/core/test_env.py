@@ -12,7 +12,7 @@ import reference
 
 from jaxsudoku import compiler_options, env
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.propagation import RULES
+from jaxsudoku.core.tuning import RULES
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 SIZE = 40

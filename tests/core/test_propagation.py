@@ -9,16 +9,18 @@ import jax
 import numpy as np
 import pytest
 import reference
+from mask_words import from_masks, to_masks
 
 import jaxsudoku as js
 from jaxsudoku import compiler_options
-from jaxsudoku.core import propagation
+from jaxsudoku.core import propagation, tuning
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.layouts import Masks, Planes
 from jaxsudoku.testing.rule import check_deductions
 
 pytestmark = pytest.mark.quick
 
-RULES = propagation.RULES
+RULES = tuning.RULES
 
 #: The kinds of boards: irregular regions, boxes that are no squares, diagonals, and windows.
 BOARDS = {name: {**reference.SMALL, **reference.NINE}[name] for name in ("jigsaw-5", "2x3", "diagonal-4", "windoku")}
@@ -29,38 +31,46 @@ ODD = {
     "repeated": Board(3, box=(3, 1), extra=((0, 1, 2), (0, 4, 8))),
 }
 every_board = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
+every_layout = pytest.mark.parametrize("form", [Planes, Masks])
 
 LANES = 64
 
 
 @functools.cache
-def kernel(board):
-    """All that is asked about planes of a board, as one program."""
+def kernel(layout):
+    """All that is asked about candidates of a layout, as one program."""
 
-    def run(planes):
-        fixpoints = {rules: propagation.propagate(planes, board, rules) for rules in RULES}
-        rounds = {rules: propagation.sweep(planes, board, rules) for rules in RULES}
-        locked = propagation.locked_candidates(planes, board)
-        outcome, duplicated = propagation.outcome(planes, board), propagation.duplicated_givens(planes, board)
+    def run(left):
+        fixpoints = {rules: propagation.fixpoint(layout, left, rules) for rules in RULES}
+        rounds = {rules: propagation.sweep(layout, left, rules) for rules in RULES}
+        locked = propagation.locked_candidates(layout, left)
+        outcome, duplicated = propagation.classify(layout, left), propagation.duplicated_givens(layout, left)
         return {"propagate": fixpoints, "sweep": rounds, "locked": locked, "outcome": outcome, "duplicated": duplicated}
 
     return jax.jit(run, compiler_options=compiler_options())
 
 
-def run(board, left):
+def run(board, left, form=Planes):
     """What the kernel says about candidates bool[B, side, cells], by lanes."""
-    return _run(board, left.tobytes())
+    return _run(form(board), left.tobytes())
 
 
 @functools.cache
-def _run(board, data):
+def _run(layout, data):
+    board = layout.board
     left = np.frombuffer(data, bool).reshape(-1, board.side, board.cells)
-    size, shape = len(left), (board.side,) * 3
-    filled_up = np.concatenate([left, np.ones((-size % LANES, *left.shape[1:]), bool)]).reshape(-1, *shape)
-    parts = [
-        jax.tree.map(reference.to_lanes, kernel(board)(reference.from_lanes(filled_up[start : start + LANES])))
-        for start in range(0, len(filled_up), LANES)
-    ]
+    size = len(left)
+    filled_up = np.concatenate([left, np.ones((-size % LANES, *left.shape[1:]), bool)])
+
+    def by_kernel(left):
+        if isinstance(layout, Masks):
+            return jax.tree.map(
+                lambda x: from_masks(x) if x.ndim > 1 else np.asarray(x), kernel(layout)(to_masks(left))
+            )
+        planes = reference.from_lanes(left.reshape(-1, *(board.side,) * 3))
+        return jax.tree.map(reference.to_lanes, kernel(layout)(planes))
+
+    parts = [by_kernel(filled_up[start : start + LANES]) for start in range(0, len(filled_up), LANES)]
 
     def joined(*parts):
         lanes = np.concatenate(parts)[:size]
@@ -84,10 +94,11 @@ def digits_of(board, grids):
 # ---------------------------------------------------------------------- what each rule deduces
 
 
+@every_layout
 @pytest.mark.parametrize("board", [*BOARDS.values(), *ODD.values()], ids=[*BOARDS, *ODD])
-def test_the_fixpoint_is_the_plain_rules(board):
+def test_the_fixpoint_is_the_plain_rules(board, form):
     left = reference.candidates(board, reference.solvable(board, 16, givens=board.cells // 3))
-    fixpoints = run(board, left)["propagate"]
+    fixpoints = run(board, left, form)["propagate"]
     for rules in RULES[1:]:
         plain = np.array([reference.deduce(board, one, rules) for one in left])
         assert (plain != left).any()
@@ -181,11 +192,12 @@ def test_known_positions(board, house, places, cleared):
 # ---------------------------------------------------------------------- soundness and order
 
 
+@every_layout
 @every_board
-def test_every_rule_keeps_its_promises(board):
-    check_deductions(lambda left: run(board, left)["locked"], board)
+def test_every_rule_keeps_its_promises(board, form):
+    check_deductions(lambda left: run(board, left, form)["locked"], board)
     for kind, rules in itertools.product(("sweep", "propagate"), RULES):
-        check_deductions(lambda left, kind=kind, rules=rules: run(board, left)[kind][rules], board)
+        check_deductions(lambda left, kind=kind, rules=rules: run(board, left, form)[kind][rules], board)
 
 
 @every_board
@@ -261,10 +273,9 @@ def test_none_leaves_everything_and_unknown_rules_are_refused():
     board = reference.SMALL["4x4"]
     cubes = jax.device_put(np.zeros((4, 4, 4, 1), np.uint32))
     assert propagation.propagate(cubes, board, "none") is cubes
-    assert propagation.sweep(cubes, board, "none") is cubes
-    for function in (propagation.propagate, propagation.sweep):
-        with pytest.raises(ValueError, match="unknown rules 'guess': choose one of none, naked, singles, locked"):
-            function(cubes, board, "guess")
+    assert propagation.sweep(Planes(board), cubes, "none") is cubes
+    with pytest.raises(ValueError, match="unknown rules 'guess': choose one of none, naked, singles, locked"):
+        propagation.propagate(cubes, board, "guess")
 
 
 # ---------------------------------------------------------------------- symmetry in, symmetry out
@@ -308,8 +319,19 @@ def test_a_quarter_turn_keeps_diagonals_and_windows(name):
 # ---------------------------------------------------------------------- outcomes
 
 
+@pytest.mark.parametrize(("board", "form"), [*((board, Masks) for board in BOARDS.values()), (ODD["latin"], Planes)])
+def test_a_clash_of_singles_is_a_contradiction_after_one_round(board, form):
+    left = np.ones((len(board.houses), board.side, board.cells), bool)
+    for lane, house in enumerate(board.houses):
+        for cell in house[:2]:
+            left[lane, :, cell] = np.arange(board.side) == 0
+    dead, _ = run(board, run(board, left, form)["sweep"]["naked"], form)["outcome"]
+    assert dead.all()
+
+
+@every_layout
 @every_board
-def test_outcomes_are_exact(board):
+def test_outcomes_are_exact(board, form):
     rng = np.random.default_rng(0)
     grids = np.array([reference.full_grid(board, rng) for _ in range(64)])
     left = digits_of(board, grids)
@@ -328,7 +350,7 @@ def test_outcomes_are_exact(board):
     no_candidate = (left.sum(axis=1) == 0).any(axis=1)
     no_place = np.any([~left[:, :, list(house)].any(axis=2) for house in board.houses], axis=(0, 2))
     settled = (left.sum(axis=1) == 1).all(axis=1)
-    dead, solved = run(board, left)["outcome"]
+    dead, solved = run(board, left, form)["outcome"]
     np.testing.assert_array_equal(dead, no_candidate | no_place)
     np.testing.assert_array_equal(solved, settled & ~dead)
     assert solved[:8].all()
@@ -336,9 +358,10 @@ def test_outcomes_are_exact(board):
     assert not (dead | solved)[24:48].any()
 
 
+@every_layout
 @every_board
-def test_duplicated_givens_are_found(board):
+def test_duplicated_givens_are_found(board, form):
     grids = reference.with_repeats(board)
-    repeated = run(board, digits_of(board, grids))["duplicated"]
+    repeated = run(board, digits_of(board, grids), form)["duplicated"]
     np.testing.assert_array_equal(repeated, [reference.is_clash(board, grid) for grid in grids])
     assert not repeated[:16].any()

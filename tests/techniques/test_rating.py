@@ -13,7 +13,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import rating
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.propagation import RULES
+from jaxsudoku.core.tuning import RULES
 from jaxsudoku.techniques import registry, subsets
 from jaxsudoku.techniques.position import Position
 from jaxsudoku.techniques.rectangles import unique_rectangles

@@ -15,6 +15,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import (
     GROUP,
     any_of,
@@ -62,7 +63,7 @@ def inspect(board: Board, nodes: Array, rules: str) -> Inspection:
     planes, dead, solved = settle(planes, board, rules)
     filled = fence(exactly_one(slices(planes, 0)))
     # rules leave no candidate that clashes
-    free = singles(planes, board, hidden=False) if rules == "none" else planes
+    free = singles(Planes(board), planes, hidden=False) if rules == "none" else planes
     legal = fence(free & ~filled[None])
     counts = any_of(
         [unpack_cells(board, bits).astype(jnp.uint32) << at for at, bits in enumerate(count_planes(slices(legal, 0)))]
