@@ -6,19 +6,20 @@ number and so the same key, and a batch that was answered in part is computed ag
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
+from jaxsudoku.io import Chunk, Kind, PuzzleFileError, ResumeError, kind_of
 from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.progress import Meter, share_read
 
+from .inputs import Input
 from .invocation import Invocation
+from .outputs import Running
 from .report import Tally
 
 Result = TypeVar("Result")
@@ -88,33 +89,43 @@ class Run:
     """The work of a command on an input, from the first progress to the summary; loads JAX.
 
     Args:
-      args: the arguments, whose input is open.
+      request: what was asked for.
       invocation: the run of the command.
-      puzzles: the input.
+      source: the input.
       outcomes: the outcomes of a puzzle, in the order of the summary.
       limit: as in ``Tally``.
 
     Attributes:
-      screen: shows progress and messages.
       tally: the puzzles that are answered.
     """
 
     def __init__(
-        self,
-        args: argparse.Namespace,
-        invocation: Invocation,
-        puzzles: PuzzleFile,
-        outcomes: Sequence[str],
-        limit: int | None = None,
+        self, request: Running, invocation: Invocation, source: Input, outcomes: Sequence[str], limit: int | None = None
     ) -> None:
-        self.screen = invocation.start_screen(args.quiet)
+        self._screen = invocation.start_screen(request.quiet)
         self.tally = Tally(outcomes, limit)
-        self._args, self._invocation = args, invocation
-        self._meter, self._puzzles, self._share = Meter(), puzzles, share_read(puzzles.stream)
+        self._request, self._invocation, self._source = request, invocation, source
+        self._meter, self._puzzles, self._share = Meter(), source.puzzles, share_read(source.puzzles.stream)
         self._note: Callable[[], str] = str
         self._done = 0
-        self._bad = invocation.bad_lines(self.screen, puzzles, args.board)
+        self._bad = invocation.bad_lines(self._screen, source.puzzles)
         self._error: str | None = None
+
+    def say(self, message: str) -> None:
+        """Prints a message, if there is one, unless the run is quiet."""
+        if message and not self._request.quiet:
+            self._screen.say(message)
+
+    def say_replaced(self, kind: Kind | None, replaced: Collection[str]) -> None:
+        """Reports the columns of the input that are not in the output, if the output has columns.
+
+        Args:
+          kind: of the output, None if its name tells.
+          replaced: columns that the command writes itself or leaves out.
+        """
+        names = [name for name in self._source.columns if name in replaced]
+        if names and kind_of(self._request.output, kind)[0] != "text":
+            self.say(f"{self._source.path}: columns that the output replaces or leaves out: {', '.join(names)}")
 
     def answer(
         self,
@@ -197,12 +208,12 @@ class Run:
             count = max(read, round(read / share))
         done = self._done + self.tally.puzzles + ahead
         line = self._meter.line(done, count, about=self._puzzles.count is None)
-        self.screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
+        self._screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
 
     def finish(self, note: str = "", **details: Any) -> int:
         """Reports the summary, as ``Invocation.summarize``; the exit status."""
         self._bad.finish()
-        self._invocation.summarize(self._args, self.screen, self.tally, self._error, note, **details)
+        self._invocation.summarize(self._request, self._screen, self.tally, self._error, note, **details)
         return 1 if self._error is not None or self._bad.count else 0
 
 
