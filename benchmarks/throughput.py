@@ -206,6 +206,7 @@ def _resident(
     from jaxsudoku import solvers
     from jaxsudoku.solvers import driver
 
+    kernel: Any
     if limit:
         kernel = driver.count_kernel(limit, **options)
     else:
@@ -218,7 +219,12 @@ def _resident(
     )
     items = puzzle_set.puzzles, jax.random.key(0), np.uint32(0), *shared
     placed = jax.block_until_ready(jax.device_put(items, device))
-    return lambda _: jax.block_until_ready(jitted(*placed))
+
+    def call(_: np.ndarray) -> Any:
+        found = jax.block_until_ready(jitted(*placed))
+        return found.counts if limit else found
+
+    return call
 
 
 def _answer(raw: Any) -> Answer:

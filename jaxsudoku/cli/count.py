@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,8 +20,7 @@ from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers
 from .parser import Parser, flag
-from .positions import CountedWithin
-from .run import Run
+from .run import Engines, Run
 from .solve import summary_details
 from .verdicts import INVALID, MALFORMED, verdicts
 
@@ -77,13 +76,14 @@ def run(request: Request, invocation: Invocation) -> int:
             from jaxsudoku.solvers import driver
 
             with as_usage((RuntimeError,)):  # no such platform or device
-                kernel = driver.count_kernel(request.limit, nodes=True, **dataclasses.asdict(request.config))
-                engine = Engine(kernel, board, request.seed, request.batch_size)
+                config = dataclasses.asdict(request.config)
+                engine = Engine(driver.count_kernel(request.limit, **config), board, request.seed, request.batch_size)
+                kernel = driver.count_kernel(request.limit, listed=True, **config)
+                listed = Engine(kernel, board, request.seed, engine.batch_size)
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS, *COUNT_COLUMNS))
             chunks = mark_board(source.puzzles.chunks(engine.batch_size), board)
-            within = CountedWithin(board, request.limit)
-            judged = functools.partial(_judged, board, request.limit, within)
-            work.answer(chunks, engine, sink, _outcomes, within=judged)
+            worker = Engines(engine, listed, functools.partial(_judged, board, request.limit))
+            work.answer(chunks, worker, sink, _outcomes, within=True)
     several = None
     if source.declared_unique and request.limit > 1:
         counts = work.tally.counts.items()
@@ -105,12 +105,9 @@ class Counted(NamedTuple):
     status: np.ndarray
 
 
-def _judged(
-    board: Board, limit: int, within: CountedWithin, chunk: Chunk, found: tuple[np.ndarray, np.ndarray]
-) -> Counted:
-    """What is written of a chunk, of counts and nodes, within the candidates that it lists."""
-    counts = within(chunk, found[0])
-    return Counted(counts, found[1], verdicts(board, chunk, counts, limit))
+def _judged(board: Board, limit: int, chunk: Chunk, found: Any) -> Counted:
+    """What is written of a chunk, given the ``SearchResult`` of its puzzles."""
+    return Counted(found.counts, found.iterations, verdicts(board, chunk, found.counts, limit))
 
 
 def _outcomes(chunk: Chunk, found: Counted) -> tuple[dict[str, int], np.ndarray]:

@@ -212,11 +212,11 @@ class Rater:
     def compile(self, size: int) -> None:
         """Nothing: ``rate`` compiles."""
 
-    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Ratings]:
-        """The ratings of batches."""
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Ratings]:
+        """The ratings of chunks."""
         del first
-        for batch in batches:
-            yield self._rated(batch, self._report)
+        for chunk in chunks:
+            yield self._rated(searchable(chunk.grids, chunk.good), self._report)
 
 
 class RatingWriter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from .invocation import Invocation
 from .outputs import Running
 from .report import Tally
 
+if TYPE_CHECKING:
+    from jaxsudoku.engine.batches import Engine
+
 Result = TypeVar("Result")
 
 #: The most batches in a part of a job: the batches of each part have numbers of their own.
@@ -29,7 +32,7 @@ BATCHES = 1 << 12
 
 
 class Worker(Protocol):
-    """What computes answers; ``batches.Engine`` is one."""
+    """What computes answers."""
 
     def split(self, size: int) -> list[slice]:
         """Cuts a short input of ``size`` puzzles into batches."""
@@ -37,8 +40,42 @@ class Worker(Protocol):
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles."""
 
-    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
-        """The answers to batches uint8[n, cells], the first of which has the number ``first``; in the same order."""
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
+        """The answers to chunks, the first of which has the number ``first``; in the same order."""
+
+
+class Engines:
+    """A ``Worker`` of engines: one for puzzles, and one for chunks in which puzzles list candidates.
+
+    Args:
+      engine: takes puzzles.
+      listed: takes puzzles with their candidates; None where candidates are not looked at.
+      finish: (chunk, results) to answers.
+    """
+
+    def __init__(self, engine: Engine, listed: Engine | None, finish: Callable[[Chunk, Any], Any]) -> None:
+        self.split, self.compile = engine.split, engine.compile
+        self._engine, self._listed, self._finish = engine, listed, finish
+
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
+        """The answers to chunks."""
+        groups = itertools.groupby(chunks, lambda chunk: self._listed is not None and bool(chunk.listed.any()))
+        for listed, group in groups:
+            engine = self._listed if listed and self._listed is not None else self._engine
+            taken: list[Chunk] = []
+            for results in engine.stream(_items(group, taken, listed), first):
+                first += 1
+                yield self._finish(taken.pop(0), results)
+
+
+def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:
+    """The puzzles of chunks, or these with their candidates; adds the chunks to those that are ``taken``."""
+    from jaxsudoku.engine.batches import with_candidates
+
+    for chunk in chunks:
+        taken.append(chunk)
+        candidates = chunk.candidates_of(range(len(chunk))) if listed else None
+        yield with_candidates(searchable(chunk.grids, chunk.good), candidates)
 
 
 class Sink(Protocol):
@@ -137,7 +174,7 @@ class Run:
         note: Callable[[], str] = str,
         check: Check | None = None,
         rowwise: bool = False,
-        within: Callable[[Chunk, Any], Any] | None = None,
+        within: bool = False,
     ) -> None:
         """Answers all puzzles that the sink lacks; where reading fails, those before that.
 
@@ -149,20 +186,18 @@ class Run:
           note: the end of the line of progress.
           check: checks answers after they are written.
           rowwise: whether a puzzle's answer is independent of its batch, so that no answered puzzle is computed again.
-          within: (chunk, answers) to answers that keep to the candidates that the chunk lists; None leaves these out,
-            which is reported.
+          within: whether answers keep to the candidates that the input lists; that they do not is reported.
 
         Raises:
           ResumeError: the sink holds no answers to this input.
         """
         batches = _Batches(chunks, worker, rowwise, self._invocation.part * BATCHES)
-        self._bad.within = within is not None
+        self._bad.within = within
         self._note, self._done = note, sink.done
         self.tally.begin()
         try:
             with sink:
                 for part, answers in self._computed(batches.unanswered(sink), worker, check):
-                    answers = answers if within is None else within(part, answers)
                     with self._invocation.signals.held():
                         sink.write(part, answers)
                         counts, clashes = outcomes(part, answers)
@@ -191,12 +226,12 @@ class Run:
                 interruptible(compiled.compile, len(first.whole))
         in_flight: list[Part] = []
 
-        def grids() -> Iterator[np.ndarray]:
+        def chunks() -> Iterator[Chunk]:
             for part in itertools.chain([first], parts):
                 in_flight.append(part)
-                yield searchable(part.whole.grids, part.whole.good)
+                yield part.whole
 
-        for answers in worker.stream(grids(), first.number):
+        for answers in worker.stream(chunks(), first.number):
             part = in_flight.pop(0)
             answered = len(part.whole) - len(part.unanswered)
             yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)

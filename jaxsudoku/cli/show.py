@@ -22,7 +22,7 @@ from .inputs import OnePuzzle, Puzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
-from .positions import SolvedWithin, left_after
+from .positions import left_after
 
 SUMMARY = "draw one puzzle"
 
@@ -89,7 +89,8 @@ def _solve(puzzle: Puzzle) -> tuple[np.ndarray, int]:
     screen = Screen(bar=True)
     screen.show("solving ...", now=True)
     check_cache(screen)
-    solution = SolvedWithin(board, "exact")(chunk, driver.solve(chunk.grids, board))
+    candidates = chunk.candidates_of([0]) if chunk.listed[0] else None
+    solution = driver.solve(chunk.grids, board, candidates=candidates)
     screen.clear()
     if solution.status[0] == Status.SOLVED:
         return solution.grids[0], 0

@@ -25,9 +25,9 @@ from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers
 from .parser import Parser, find_values, flag
-from .positions import SolvedWithin
+from .positions import Outside
 from .report import Tally
-from .run import Run, interruptible, searchable
+from .run import Engines, Run, interruptible, searchable
 
 SUMMARY = "solve a file of any size"
 
@@ -49,6 +49,8 @@ input, and a column board for boards that are not classic.
 {job.SECTION}
 {flags.status_section(resumable=True)}"""
 
+#: Nodes after which the search for a second solution of a puzzle is given up.
+_SECOND = 1 << 16
 #: The outcomes of a line of the input, in the order of the summary.
 _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
 
@@ -146,6 +148,8 @@ def run(request: Request, invocation: Invocation) -> int:
             with as_usage((RuntimeError,)):  # no such platform or device
                 kernel = driver.solve_kernel(solver.name, config)
                 engine = Engine(kernel, source.board, request.seed, request.batch_size, shared=network)
+                kernel = dataclasses.replace(kernel, listed=True)
+                listed = Engine(kernel, source.board, request.seed, engine.batch_size) if solver.within else None
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
             if sink.done:
                 work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
@@ -156,8 +160,9 @@ def run(request: Request, invocation: Invocation) -> int:
             if source.declared_unique and solver.name == "exact":
                 uniqueness = Uniqueness(source.board, engine.batch_size, engine.devices, work.tally)
             chunks = mark_board(source.puzzles.chunks(engine.batch_size), source.board)
-            within = SolvedWithin(source.board, solver.name)
-            work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=within)
+            outside = Outside()
+            worker = Engines(engine, listed, outside)
+            work.answer(chunks, worker, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=True)
     details: dict[str, Any] = {"already_answered": sink.done}
     if solver.guided:
         details |= {"network": request.network or DEFAULT_NETWORK, "network_calls": totals.sums["network_calls"]}
@@ -165,7 +170,7 @@ def run(request: Request, invocation: Invocation) -> int:
         details["errors"] = totals.sums["errors"]
     several = None if uniqueness is None else uniqueness.several
     told = summary_details(source.board, solver.name, config, several, **details)
-    return work.finish(**{**told, "note": told["note"] + within.note})
+    return work.finish(**{**told, "note": told["note"] + outside.note})
 
 
 def _network(name: str | None, solver: solvers.Solver, board: Board) -> tuple[Any, ...]:
@@ -247,11 +252,12 @@ class Uniqueness:
 
     def __init__(self, board: Board, batch_size: int, devices: Any, tally: Tally) -> None:
         from jaxsudoku.engine.batches import Engine
-        from jaxsudoku.solvers import driver
+        from jaxsudoku.exact.uniqueness import CountKernel
 
         self.several = 0
         self._tally = tally
-        self._engine = Engine(driver.second_solution_kernel(), board, 0, batch_size, devices)
+        kernel = CountKernel(solvers.ExactConfig(budget=_SECOND), grids=False)
+        self._engine = Engine(kernel, board, 0, batch_size, devices)
 
     def compile(self, size: int) -> None:
         """Compiles the search for batches of ``size`` puzzles."""
@@ -262,6 +268,6 @@ class Uniqueness:
         start = time.perf_counter()
         solved = (np.asarray(solution.status) == Status.SOLVED) & ~chunk.listed
         # the whole chunk, so that there is one size to compile for
-        counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)]))
+        counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)])).counts
         self.several += int((counts[solved] > 1).sum())
         self._tally.excluded_seconds += time.perf_counter() - start

@@ -11,7 +11,7 @@ from command import run
 
 import jaxsudoku as js
 from jaxsudoku.cli.bad_lines import BadLines
-from jaxsudoku.cli.positions import SolvedWithin
+from jaxsudoku.cli.positions import Outside
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import allowed_candidates, parse_position, read_chunks
@@ -106,17 +106,17 @@ def test_solutions_of_other_solvers_outside_the_candidates_count_as_unsolved():
     filled = np.array([list(map(int, _ALL[0]))] * 5, np.uint8)
     status = np.full(5, Status.SOLVED, np.int8)
     status[3] = Status.UNSOLVED
-    within = SolvedWithin(board, "iterative")
-    found = within(chunk, Solution(filled, status, np.zeros(5, np.int32), {}))
+    outside = Outside()
+    found = outside(chunk, Solution(filled, status, np.zeros(5, np.int32), {}))
     allowed = np.take_along_axis(chunk.candidates_of(range(5)), filled[:, None].astype(int) - 1, axis=1).all(
         axis=(1, 2)
     )
     assert not allowed.all()
     np.testing.assert_array_equal(found.status == Status.SOLVED, allowed & (status == Status.SOLVED))
     assert not found.grids[~allowed].any()
-    assert within.outside == (~allowed).sum() > 0
-    assert within.note.startswith(f"; {within.outside} solution")
-    assert "not within the candidates of the input, which --solver exact searches" in within.note
+    assert outside.count == (~allowed).sum() > 0
+    assert outside.note.startswith(f"; {outside.count} solution")
+    assert "not within the candidates of the input, which --solver exact searches" in outside.note
 
 
 def test_candidates_that_a_command_leaves_out_are_reported():
