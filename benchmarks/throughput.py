@@ -210,7 +210,7 @@ def _resident(
     if limit:
         kernel = driver.count_kernel(limit, **options)
     else:
-        kernel = driver.solve_kernel(name, solvers.make_config(solvers.get(name), **options))
+        kernel = driver.SolveKernel(name, solvers.make_config(solvers.get(name), **options))
     board, device = puzzle_set.board, devices[0]
     shared = () if limit else driver.networks_for(name, None, board)
     jitted = jax.jit(

@@ -12,7 +12,7 @@ from jaxsudoku.runtime.terminal.stop import Stop
 from jaxsudoku.runtime.workers import JobError, Workers
 
 from . import build_given, job
-from .dataset_folder import Folder, check_new, excluded
+from .build_given import Folder, check_new, excluded
 from .fields import config_values
 from .generate import MAKING_STATUSES, Making, add_grades, grade_tally, making_details
 from .invocation import Invocation

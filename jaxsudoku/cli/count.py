@@ -72,17 +72,13 @@ def run(request: Request, invocation: Invocation) -> int:
             sink = CountWriter(request.output, board, kind=request.format, force=request.force, source=source.path)
         with invocation.resumable("-", sink):  # which closes it
             work = Run(request, invocation, source, (INVALID, MALFORMED), request.limit)
-            from jaxsudoku.engine.batches import Engine
             from jaxsudoku.solvers import driver
 
             with as_usage((RuntimeError,)):  # no such platform or device
-                config = dataclasses.asdict(request.config)
-                engine = Engine(driver.count_kernel(request.limit, **config), board, request.seed, request.batch_size)
-                kernel = driver.count_kernel(request.limit, listed=True, **config)
-                listed = Engine(kernel, board, request.seed, engine.batch_size)
+                kernel = driver.count_kernel(request.limit, **dataclasses.asdict(request.config))
+                worker = Engines(kernel, board, request, functools.partial(_judged, board, request.limit))
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS, *COUNT_COLUMNS))
-            chunks = mark_board(source.puzzles.chunks(engine.batch_size), board)
-            worker = Engines(engine, listed, functools.partial(_judged, board, request.limit))
+            chunks = mark_board(source.puzzles.chunks(worker.engine.batch_size), board)
             work.answer(chunks, worker, sink, _outcomes, within=True)
     several = None
     if source.declared_unique and request.limit > 1:

@@ -129,9 +129,7 @@ def run(request: Request, invocation: Invocation) -> int:
             outcomes = (*labels, "complete", SEVERAL, UNSATISFIABLE, INVALID, MALFORMED)
             work = Run(request, invocation, source, outcomes)
             work.say_replaced(request.table_kind, (*PUZZLE_COLUMNS, *columns))
-            rater = Rater(
-                board, request.seed, request.searches, request.by, request.up_to, lambda done, _: work.show(done)
-            )
+            rater = Rater(board, request, lambda done, _: work.show(done))
             sink = RatingWriter(table, request.output, rater, extras)
             work.answer(chunks, rater, sink, functools.partial(_outcomes, board), rowwise=True)
             return work.finish(**making_details(board, request.seed, table.done))
@@ -157,26 +155,21 @@ class Rater:
 
     Args:
       board: the board.
-      seed: of the searches.
-      searches: searches of each puzzle.
-      by: one of ``RATED_BY``.
-      up_to: the hardest technique to try; None for all.
+      request: how to rate.
       report: called with the number of puzzles of a batch that are rated, and of all of them.
     """
 
-    def __init__(
-        self, board: Board, seed: int, searches: int, by: str, up_to: str | None, report: Report | None = None
-    ) -> None:
-        self.board, self.seed, self.searches, self.by, self.up_to = board, seed, searches, by, up_to
-        self._report = report
-        self.number, self.label = _RATED[by]
+    def __init__(self, board: Board, request: Request, report: Report | None = None) -> None:
+        self.board, self.request, self._report = board, request, report
+        self.number, self.label = _RATED[request.by]
 
     @property
     def settings(self) -> str:
         """The flags on which ratings depend."""
-        if self.by == "technique":
-            return f"--by technique{f' --up-to {self.up_to}' if self.up_to else ''}"
-        return f"--seed {self.seed} --searches {self.searches}"
+        request = self.request
+        if request.by == "technique":
+            return f"--by technique{f' --up-to {request.up_to}' if request.up_to else ''}"
+        return f"--seed {request.seed} --searches {request.searches}"
 
     def rate(self, puzzles: np.ndarray) -> Ratings:
         """The ratings of puzzles uint8[n, cells]; reports nothing."""
@@ -185,11 +178,12 @@ class Rater:
     def _rated(self, puzzles: np.ndarray, report: Report | None) -> Ratings:
         from jaxsudoku.rating import rate, weakest_rules
 
-        if self.by == "technique":
-            found = rate(puzzles, self.board, by="technique", up_to=self.up_to, progress=report)
+        request = self.request
+        if request.by == "technique":
+            found = rate(puzzles, self.board, by="technique", up_to=request.up_to, progress=report)
             return Ratings(found.score, found.names, self._solutions(puzzles, found.score))
         rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]  # first, as the share of the work is that of ratings
-        rating = rate(puzzles, self.board, key=self.seed, searches=self.searches, progress=report)
+        rating = rate(puzzles, self.board, key=request.seed, searches=request.searches, progress=report)
         rules[np.isnan(rating)] = ""
         solutions = self._solutions(puzzles, rating)
         return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))
@@ -237,7 +231,7 @@ class RatingWriter:
         self._table, self._name, self._rater, self._extras = table, name, rater, extras
         # text has no ratings
         kept = {row: fields[rater.number] for row, fields in table.kept.items() if rater.number in fields}
-        self._again = _rated_again(kept, rater.by)
+        self._again = _rated_again(kept, rater.request.by)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The puzzles that the table lacks.

@@ -6,6 +6,7 @@ number and so the same key, and a batch that was answered in part is computed ag
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import operator
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import Chunk, Kind, PuzzleFileError, ResumeError, kind_of
 from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.progress import Meter, share_read
@@ -45,27 +47,47 @@ class Worker(Protocol):
 
 
 class Engines:
-    """A ``Worker`` of engines: one for puzzles, and one for chunks in which puzzles list candidates.
+    """A ``Worker`` of two engines with one kernel: the second takes chunks in which puzzles list candidates.
 
     Args:
-      engine: takes puzzles.
-      listed: takes puzzles with their candidates; None where candidates are not looked at.
+      kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
+      board: the board.
+      request: the seed, and the size of batches.
       finish: (chunk, results) to answers.
+      shared: as in ``Engine``.
+      within: whether the kernel takes candidates; else the first engine answers all chunks.
+
+    Attributes:
+      engine: the first engine.
     """
 
-    def __init__(self, engine: Engine, listed: Engine | None, finish: Callable[[Chunk, Any], Any]) -> None:
-        self.split, self.compile = engine.split, engine.compile
-        self._engine, self._listed, self._finish = engine, listed, finish
+    def __init__(
+        self,
+        kernel: Any,
+        board: Board,
+        request: Running,
+        finish: Callable[[Chunk, Any], Any],
+        shared: tuple[Any, ...] = (),
+        within: bool = True,
+    ) -> None:
+        from jaxsudoku.engine.batches import Engine
+
+        self.engine = Engine(kernel, board, request.seed, request.batch_size, shared=shared)
+        self.split, self.compile = self.engine.split, self.engine.compile
+        listing = dataclasses.replace(kernel, listed=True)
+        self._listed = Engine(listing, board, request.seed, self.engine.batch_size) if within else None
+        self._finish = finish
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
         """The answers to chunks."""
-        groups = itertools.groupby(chunks, lambda chunk: self._listed is not None and bool(chunk.listed.any()))
-        for listed, group in groups:
-            engine = self._listed if listed and self._listed is not None else self._engine
+        for engine, group in itertools.groupby(chunks, self._engine_of):
             taken: list[Chunk] = []
-            for results in engine.stream(_items(group, taken, listed), first):
+            for results in engine.stream(_items(group, taken, engine is self._listed), first):
                 first += 1
                 yield self._finish(taken.pop(0), results)
+
+    def _engine_of(self, chunk: Chunk) -> Engine:
+        return self._listed if self._listed is not None and chunk.listed.any() else self.engine
 
 
 def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:

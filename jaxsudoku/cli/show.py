@@ -8,11 +8,12 @@ import sys
 
 import numpy as np
 
+from jaxsudoku.core.board import Board
 from jaxsudoku.core.drawing import draw
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.engine.grid_pictures import picture
 from jaxsudoku.engine.solution import Status
-from jaxsudoku.io import library_line
+from jaxsudoku.io import Chunk, allowed_candidates, library_line
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Screen
 
@@ -22,7 +23,6 @@ from .inputs import OnePuzzle, Puzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
-from .positions import left_after
 
 SUMMARY = "draw one puzzle"
 
@@ -67,10 +67,10 @@ def run(request: Request, invocation: Invocation) -> int:
     filled, given = chunk.grids[0], chunk.givens_of([0])[0]
     givens = np.where(given, filled, 0).astype(np.uint8)
     grid, code = _solve(puzzle) if request.solve else (filled, 0)
-    marks = left_after(chunk, board, request.rules) if request.candidates else None
+    marks = _left_after(chunk, board, request.rules) if request.candidates else None
     if request.library:
         with as_usage():  # a board that is too large
-            text = library_line(filled, left_after(chunk, board, request.rules), board, (filled > 0) & ~given)
+            text = library_line(filled, _left_after(chunk, board, request.rules), board, (filled > 0) & ~given)
     elif request.svg:
         title = f"Puzzle {request.index} of {puzzle.source}"
         text = picture(grid, board, givens, candidates=marks, title=title).svg
@@ -97,3 +97,27 @@ def _solve(puzzle: Puzzle) -> tuple[np.ndarray, int]:
     clash = solution.status[0] == Status.INVALID
     screen.say(f"{puzzle.where}: {describe_clash(board, chunk.grids[0]) if clash else 'no solution'}")
     return chunk.grids[0], 1
+
+
+def _left_after(chunk: Chunk, board: Board, rules: str) -> np.ndarray:
+    """The candidates bool[side, cells] of the only puzzle of a chunk that its houses, its input and rules leave.
+
+    Args:
+      chunk: the puzzle.
+      board: the board.
+      rules: one of ``config.RULES``.
+    """
+    (grid,) = chunk.grids
+    candidates = allowed_candidates(grid, board)
+    candidates &= chunk.candidates_of([0])[0]
+    if rules == "none":
+        return candidates
+    import jax
+
+    from jaxsudoku.core.planes import cubes_to_planes, pad_lanes, planes_to_cubes
+    from jaxsudoku.core.propagation import propagate
+
+    def after(cubes: jax.Array) -> jax.Array:
+        return planes_to_cubes(propagate(cubes_to_planes(pad_lanes(cubes), board), board, rules), board)
+
+    return np.asarray(jax.jit(after)(candidates[None]))[0]

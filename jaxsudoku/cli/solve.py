@@ -25,7 +25,6 @@ from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers
 from .parser import Parser, find_values, flag
-from .positions import Outside
 from .report import Tally
 from .run import Engines, Run, interruptible, searchable
 
@@ -142,14 +141,13 @@ def run(request: Request, invocation: Invocation) -> int:
             )
         with invocation.resumable(request.output, sink), history:
             work = Run(request, invocation, source, _OUTCOMES)
-            from jaxsudoku.engine.batches import Engine
             from jaxsudoku.solvers import driver
 
+            outside = Outside()
             with as_usage((RuntimeError,)):  # no such platform or device
-                kernel = driver.solve_kernel(solver.name, config)
-                engine = Engine(kernel, source.board, request.seed, request.batch_size, shared=network)
-                kernel = dataclasses.replace(kernel, listed=True)
-                listed = Engine(kernel, source.board, request.seed, engine.batch_size) if solver.within else None
+                kernel = driver.SolveKernel(solver.name, config)
+                worker = Engines(kernel, source.board, request, outside, network, solver.within)
+            engine = worker.engine
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
             if sink.done:
                 work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
@@ -160,8 +158,6 @@ def run(request: Request, invocation: Invocation) -> int:
             if source.declared_unique and solver.name == "exact":
                 uniqueness = Uniqueness(source.board, engine.batch_size, engine.devices, work.tally)
             chunks = mark_board(source.puzzles.chunks(engine.batch_size), source.board)
-            outside = Outside()
-            worker = Engines(engine, listed, outside)
             work.answer(chunks, worker, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=True)
     details: dict[str, Any] = {"already_answered": sink.done}
     if solver.guided:
@@ -235,6 +231,35 @@ class Totals:
     def progress(self) -> str:
         """The mean error of the best grids of unsolved puzzles, for the line of progress."""
         return f"; error {self.sums['errors'] / self._unsolved:.1f} where unsolved" if self._unsolved else ""
+
+
+class Outside:
+    """Counts as unsolved the solutions that are not within the candidates of their puzzles.
+
+    Attributes:
+      count: how many there are.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, chunk: Chunk, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
+        """The solutions of a chunk, within its candidates."""
+        if not chunk.listed.any():
+            return solution
+        from jaxsudoku.solvers.judging import judge_within
+
+        judged = judge_within(chunk.grids, chunk.candidates_of(range(len(chunk))), solution)
+        self.count += int((judged.status != solution.status).sum())
+        return judged
+
+    @property
+    def note(self) -> str:
+        """What the summary says of them."""
+        if not self.count:
+            return ""
+        found = "1 solution is" if self.count == 1 else f"{self.count:,} solutions are"
+        return f"; {found} not within the candidates of the input, which --solver exact searches"
 
 
 class Uniqueness:

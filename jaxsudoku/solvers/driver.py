@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -92,7 +92,8 @@ def solve(
       TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
     listed = candidates is not None and solvers.get(solver).within
-    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial, listed)
+    config = solvers.make_config(solvers.get(solver), **options)
+    kernel = SolveKernel(solver, config, bool(keep_partial), listed)
     if is_spread(puzzles):
         _refuse(candidates)
         board, _ = board_of_grids(puzzles.shape, board)
@@ -192,24 +193,21 @@ def _refuse(candidates: Any) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class PuzzleKernel(PuzzleItems):
-    """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
+class SolveKernel(PuzzleItems):
+    """Solves and judges: a ``batches.Kernel`` that gives a ``Solution``; that of a guided solver shares its network.
 
     Attributes:
-      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments, *shared) to arrays with leading axis
-        B; where items list candidates ``shared`` is bool[B, side, cells], the digits that are none.
       solver: the solver's name.
       config: its settings.
-      arguments: further static, hashable arguments.
+      keep_partial: as in ``solve``.
     """
 
-    function: Callable[..., Any]
     solver: str
     config: Any
-    arguments: tuple[Any, ...] = ()
+    keep_partial: bool = False
     listed: bool = False
 
-    def resolve(self, board: Board, platform: str) -> PuzzleKernel:
+    def resolve(self, board: Board, platform: str) -> SolveKernel:
         """The kernel with automatic settings chosen for a machine."""
         return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
@@ -225,16 +223,14 @@ class PuzzleKernel(PuzzleItems):
         few = solvers.get(self.solver).guided and platform == "cpu"
         return lane_limits(board, self.config)._replace(most=_GUIDED_BATCH * self.config.lanes if few else None)
 
-    def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
-        key = jax.random.fold_in(key, number)
+    def __call__(
+        self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /, *network: Network
+    ) -> Solution:
         puzzles, excluded = self.split(items)
-        shared = shared if excluded is None else (excluded,)
-        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments, *shared)
-
-
-def solve_kernel(solver: str, config: Any, keep_partial: bool = False, listed: bool = False) -> PuzzleKernel:
-    """Solves and judges; the kernel of a guided solver shares its network."""
-    return PuzzleKernel(_solve_and_judge, solver, config, (bool(keep_partial),), listed)
+        further = network if excluded is None else (excluded,)
+        key = jax.random.fold_in(key, number)
+        solution = solvers.get(self.solver).run(board, puzzles, key, self.config, *further)
+        return judge(puzzles, solution, board, keep_partial=self.keep_partial)
 
 
 def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKernel:
@@ -244,13 +240,6 @@ def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKerne
         if options.get(name):
             raise ValueError(f"a count that {name} may cut off would be meaningless; leave {name} out")
     return CountKernel(solvers.make_config(solvers.get("exact"), **options), limit, listed, grids=False)
-
-
-def _solve_and_judge(
-    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, keep_partial: bool, *shared: Any
-) -> Solution:
-    solution = solvers.get(solver).run(board, puzzles, key, config, *shared)
-    return judge(puzzles, solution, board, keep_partial=keep_partial)
 
 
 def _run(engine: Engine, puzzles: np.ndarray, candidates: np.ndarray | None, progress: Report | bool | None) -> Any:

@@ -11,7 +11,7 @@ from command import run
 
 import jaxsudoku as js
 from jaxsudoku.cli.bad_lines import BadLines
-from jaxsudoku.cli.positions import Outside
+from jaxsudoku.cli.solve import Outside
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.io import allowed_candidates, parse_position, read_chunks
@@ -90,11 +90,12 @@ _ALL = _grids()
 def test_solutions_keep_to_the_candidates(capsys, marks):
     expected = solutions(MARKS, Board.classic(4))
     assert list(map(len, expected)) == [2, 1, 0, 1, 1]
-    code, out, err = run(capsys, "solve", marks, *FOUR)
-    assert code == 0
-    assert "candidates" not in err
-    for line, found in zip(out.splitlines(), expected, strict=True):
-        assert (list(map(int, line)) in found) if found else line == "-"
+    for size in ("64", "1"):  # all in a batch; a batch each, and the fourth lists no candidates
+        code, out, err = run(capsys, "solve", marks, *FOUR, "--batch-size", size)
+        assert code == 0
+        assert "candidates" not in err
+        for line, found in zip(out.splitlines(), expected, strict=True):
+            assert (list(map(int, line)) in found) if found else line == "-"
     code, out, err = run(capsys, "count", marks, *FOUR)
     assert (code, out.split()) == (0, [str(len(found)) for found in expected])
     assert "candidates" not in err

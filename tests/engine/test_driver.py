@@ -409,7 +409,7 @@ def test_automatic_batches_suit_the_solver(monkeypatch):
     engines = {}
     for name in ("exact", "mcts", "gumbel"):
         config = solvers.make_config(solvers.get(name), lanes=64)
-        engines[name] = Engine(driver.solve_kernel(name, config), js.Board.classic())
+        engines[name] = Engine(driver.SolveKernel(name, config), js.Board.classic())
     assert {name: len(engine.split(511)) for name, engine in engines.items()} == {"exact": 1, "mcts": 1, "gumbel": 1}
     assert {name: len(engine.split(512)) for name, engine in engines.items()} == {"exact": 2, "mcts": 2, "gumbel": 2}
     assert engines["gumbel"].batch_size == 512
