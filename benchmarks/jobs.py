@@ -132,10 +132,10 @@ def stages(folder: Path) -> dict[str, float]:
     from jaxsudoku.engine.batches import Engine
     from jaxsudoku.io import open_output, read_chunks
     from jaxsudoku.solvers import ExactConfig
-    from jaxsudoku.solvers.driver import solve_kernel
+    from jaxsudoku.solvers.driver import SolveKernel
 
     source = folder / "in" / "0000.parquet"
-    engine = Engine(solve_kernel("exact", ExactConfig()), js.Board.classic())
+    engine = Engine(SolveKernel("exact", ExactConfig()), js.Board.classic())
     warm = list(read_chunks(source, chunk_size=engine.batch_size))
     list(engine.stream([warm[0].grids]))
     count = sum(map(len, warm))

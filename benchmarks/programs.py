@@ -94,14 +94,14 @@ _GENERATORS = {
 def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
     """A kernel of puzzles and its shared arguments."""
     if name == "exact-pallas":
-        return driver.solve_kernel("exact", solvers.make_config(solvers.get("exact"), settle="pallas")), ()
+        return driver.SolveKernel("exact", solvers.make_config(solvers.get("exact"), settle="pallas")), ()
     if name == "count":
         return driver.count_kernel(2), ()
     if name == "rate":
         return rating.RatingKernel(SEARCHES), ()
     if name == "weakest-rules":
         return rating.RulesKernel(), ()
-    return driver.solve_kernel(name, solvers.make_config(solvers.get(name))), driver.networks_for(name, None, board)
+    return driver.SolveKernel(name, solvers.make_config(solvers.get(name))), driver.networks_for(name, None, board)
 
 
 def _of_engine(engine: Engine, side: int) -> Program:

@@ -206,10 +206,11 @@ def _resident(
     from jaxsudoku import solvers
     from jaxsudoku.solvers import driver
 
+    kernel: Any
     if limit:
         kernel = driver.count_kernel(limit, **options)
     else:
-        kernel = driver.solve_kernel(name, solvers.make_config(solvers.get(name), **options))
+        kernel = driver.SolveKernel(name, solvers.make_config(solvers.get(name), **options))
     board, device = puzzle_set.board, devices[0]
     shared = () if limit else driver.networks_for(name, None, board)
     jitted = jax.jit(
@@ -218,7 +219,12 @@ def _resident(
     )
     items = puzzle_set.puzzles, jax.random.key(0), np.uint32(0), *shared
     placed = jax.block_until_ready(jax.device_put(items, device))
-    return lambda _: jax.block_until_ready(jitted(*placed))
+
+    def call(_: np.ndarray) -> Any:
+        found = jax.block_until_ready(jitted(*placed))
+        return found.counts if limit else found
+
+    return call
 
 
 def _answer(raw: Any) -> Answer:

@@ -55,7 +55,11 @@ examples:
 
 
 def make_parser() -> Parser:
-    """The parser of all commands; its result has ``run``, the function of the command, and ``program``, the parser."""
+    """The parser of all commands.
+
+    Its result has ``make``, which makes the request of the command from it, ``run``, which takes the request, and
+    ``program``, the parser.
+    """
     parser = Parser(
         prog="jaxsudoku",
         description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
@@ -63,7 +67,7 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_commands(COMMANDS, "command")
-    parser.set_defaults(program=parser)
+    parser.set_defaults(program=parser, make=lambda args: args)
     return parser
 
 
@@ -104,7 +108,7 @@ def _run(args: argparse.Namespace, invocation: Invocation) -> int:
         try:
             if getattr(args, "json", None) is True:
                 check_printed()  # otherwise the summary would be lost after all the work
-            code: int = args.run(args, invocation)
+            code: int = args.run(args.make(args), invocation)
             return code
         finally:
             clear_screens()  # before a message is printed

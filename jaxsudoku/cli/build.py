@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 from collections.abc import Sequence
 
+from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Meter
 from jaxsudoku.runtime.terminal.stop import Stop
-from jaxsudoku.runtime.workers import JobError
+from jaxsudoku.runtime.workers import JobError, Workers
 
 from . import build_given, job
-from .dataset_folder import add_folder, check_new, excluded
-from .generate import MAKING_STATUSES, add_grades, add_making, grade_tally, making_details, making_options
+from .build_given import Folder, check_new, excluded
+from .fields import config_values
+from .generate import MAKING_STATUSES, Making, add_grades, grade_tally, making_details
 from .invocation import Invocation
-from .parser import Parser
+from .parser import Parser, flag
 
 SUMMARY = "build a data set of puzzles in a folder"
 
@@ -37,39 +39,41 @@ With --from the exit status is 1 if lines are malformed, puzzles are refused, or
 """
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Folder, Making):
+    """What ``build`` is asked for, without puzzles that are given."""
+
+    source: str | None = flag(
+        "take the puzzles of a file, in the place of COUNT and of what describes them; with FILE and --help "
+        "its flags are shown",
+        build_given.FLAG,
+        metavar="FILE",
+    )
+    workers: Workers | None = job.workers_flag("make the shards")
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``build``; given puzzles have others than those that are made."""
-    given = any(text.split("=")[0] == build_given.FLAG for text in argv)
-    if given:
-        build_given.add_puzzles(parser)
+    if any(text.split("=")[0] == build_given.FLAG for text in argv):
+        parser.add_request(build_given.Request, build_given.run)
     else:
-        add_making(parser)
-        parser.add_argument(
-            build_given.FLAG,
-            metavar="FILE",
-            help="take the puzzles of a file, in the place of COUNT and of what describes them; with FILE and --help "
-            "its flags are shown",
-        )
-    add_folder(parser)
-    if not given:
-        job.add_workers(parser, "make the shards")
-    parser.set_defaults(run=build_given.run if given else run)
+        parser.add_request(Request, run)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Builds a data set; the exit status."""
-    check_new(args)
-    screen = invocation.start_screen(args.quiet)
+    check_new(request)
+    screen = invocation.start_screen(request.quiet)
     from jaxsudoku import datasets
     from jaxsudoku.generation import GenerationError, Puzzles
 
-    note = job.idle_shards(args.workers, args.count, args.shard_size) if args.workers is not None else ""
-    if note and not args.quiet:
+    note = "" if request.workers is None else job.idle_shards(request.workers, request.count, request.shard_size)
+    if note and not request.quiet:
         screen.say(note)
-    exclude = excluded(args)
+    exclude = excluded(request.exclude, request.board)
     tally, meter = grade_tally(), Meter()
     earlier, failure = 0, None
-    screen.show(meter.line(0, args.count), now=True, task=True)
+    screen.show(meter.line(0, request.count), now=True, task=True)
 
     def made(puzzles: Puzzles) -> None:
         add_grades(tally, puzzles)
@@ -82,24 +86,24 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     try:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
             datasets.build(
-                args.output,
-                args.count,
-                seed=args.seed,
-                board=args.board,
-                format=args.format,
-                shard_size=args.shard_size,
+                request.output,
+                request.count,
+                seed=request.seed,
+                board=request.board,
+                format=request.format,
+                shard_size=request.shard_size,
                 exclude=exclude,
-                resume=args.resume,
-                batch_size=args.batch_size,
+                resume=request.resume,
+                batch_size=request.batch_size,
                 progress=progress,
                 made=made,
-                workers=args.workers,
-                **making_options(args),
+                workers=request.workers,
+                **config_values(request, GenerateConfig),
             )
     except (GenerationError, JobError) as error:
         failure = str(error)
     except Stop as stop:
-        stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
+        stop.advice = f"what is done of {request.output} stays; to go on: {invocation.resume_command()}"
         raise
-    invocation.summarize(args, screen, tally, failure, **making_details(args, earlier))
+    invocation.summarize(request, screen, tally, failure, **making_details(request.board, request.seed, earlier))
     return 1 if failure is not None else 0

@@ -1,51 +1,76 @@
-"""``jaxsudoku build --from FILE``: builds data sets of the puzzles in a file, divided into parts."""
+"""``jaxsudoku build --from FILE``: builds data sets of the puzzles in a file; and the folder of any data set."""
 
 from __future__ import annotations
 
 import argparse
 import collections
+import dataclasses
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import clashing
-from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, LineError, PuzzleFile, PuzzleFileError
-from jaxsudoku.runtime.terminal.failure import as_usage, described
+from jaxsudoku.io import (
+    KNOWN_SOLUTION_COLUMNS,
+    LineError,
+    PuzzleFile,
+    PuzzleFileError,
+    check_folder,
+    check_folder_name,
+)
+from jaxsudoku.runtime.locks import check_unlocked
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage, described
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import flags
 from .bad_lines import BadLines
-from .dataset_folder import check_new, excluded
 from .generate import add_grades, grade_tally
-from .inputs import known_solutions, named, opened
+from .inputs import Inputs, known_solutions, opened, read_all
 from .invocation import Invocation
+from .outputs import Running
+from .parser import flag
 from .report import QUOTED
 
 #: The flag that chooses this way of building.
 FLAG = "--from"
 
 
-def add_puzzles(parser: argparse.ArgumentParser) -> None:
-    """The file of puzzles, their board and column, and the parts."""
-    parser.add_argument(
-        FLAG,
-        dest="input",
-        required=True,
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Folder(Running):
+    """The folder, its shards, what must not occur in them, and ``--resume``."""
+
+    output: str = flag("folder of the data set", required=True, metavar="FOLDER")
+    format: str = flag("of the shards (default: npz)", choices=("npz", "parquet"), default="npz")
+    shard_size: int = flags.number_flag("puzzles in a shard", default=65536)
+    exclude: tuple[str, ...] = flag(
+        "puzzles whose solutions must not occur, up to symmetry (9x9), or a shipped set; may be repeated",
         metavar="FILE",
-        help=f"{flags.INPUT_HELP}. A column solution, if there is one, is compared with the solutions that are found",
+        action="append",
+        default=(),
     )
-    flags.add_board(parser, named_by_input=True)
-    flags.add_column(parser)
-    parser.add_argument(
-        "--split",
-        type=_split,
-        metavar="NAME=SHARE,...",
-        help="the parts and their shares, by which puzzles are divided at random (default: "
-        "train=0.9,eval=0.05,test=0.05); puzzles with equivalent solutions are never divided",
-    )
+    resume: bool = flag("go on with an interrupted build", default=False)
+
+
+def check_new(request: Folder) -> None:
+    """Raises UsageError if the folder can't be made, or is there and is not to be resumed."""
+    with as_usage():
+        check_folder(request.output)
+        if os.path.exists(request.output):
+            check_unlocked(request.output)
+        else:
+            check_folder_name(request.output)
+    if os.path.exists(request.output) and not request.resume:
+        raise UsageError(f"{request.output}: the folder exists: go on with --resume or name another")
+
+
+def excluded(files: Sequence[str], board: Board) -> np.ndarray | None:
+    """The puzzles of the files that are excluded; None without any."""
+    with as_usage():
+        return np.concatenate([read_all(file, board) for file in files]) if files else None
 
 
 def _split(text: str) -> dict[str, float]:
@@ -59,6 +84,24 @@ def _split(text: str) -> dict[str, float]:
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SHARE,... such as train=0.9,test=0.1") from None
     return parts
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Folder, Inputs):
+    """What ``build --from`` is asked for."""
+
+    input: str = flag(
+        f"{flags.INPUT_HELP}. A column solution, if there is one, is compared with the solutions that are found",
+        FLAG,
+        required=True,
+        metavar="FILE",
+    )
+    split: dict[str, float] | None = flag(
+        "the parts and their shares, by which puzzles are divided at random (default: "
+        "train=0.9,eval=0.05,test=0.05); puzzles with equivalent solutions are never divided",
+        type=_split,
+        metavar="NAME=SHARE,...",
+    )
 
 
 class _Table(NamedTuple):
@@ -77,13 +120,14 @@ class _Table(NamedTuple):
     failure: str | None
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Builds the data sets; the exit status: 1 if lines were malformed or puzzles refused."""
-    check_new(args)
-    with opened(args, keep=KNOWN_SOLUTION_COLUMNS) as source:
-        screen = invocation.start_screen(args.quiet)
-        bad = BadLines(screen, named(args.input), args.board)
-        table = _read(args.board, source, named(args.input), bad)
+    check_new(request)
+    with opened(request, keep=KNOWN_SOLUTION_COLUMNS) as source:
+        board, name = source.board, source.puzzles.name
+        screen = invocation.start_screen(request.quiet)
+        bad = BadLines(screen, name, board)
+        table = _read(source.puzzles, bad)
     bad.finish()
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}; nothing was built")
@@ -96,28 +140,28 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
         with as_usage((ValueError, FileExistsError, BlockingIOError, ImportError)):
             try:
                 built = datasets.build_given(
-                    args.output,
+                    request.output,
                     table.puzzles,
                     table.solutions,
-                    seed=args.seed,
-                    board=args.board,
-                    parts=args.split or datasets.PARTS,
-                    format=args.format,
-                    shard_size=args.shard_size,
-                    exclude=excluded(args),
-                    resume=args.resume,
-                    batch_size=args.batch_size,
+                    seed=request.seed,
+                    board=board,
+                    parts=request.split or datasets.PARTS,
+                    format=request.format,
+                    shard_size=request.shard_size,
+                    exclude=excluded(request.exclude, board),
+                    resume=request.resume,
+                    batch_size=request.batch_size,
                     progress=lambda done, count: screen.show(meter.line(done, count), now=True, task=True),
                 )
             except datasets.GivenError as error:  # a ValueError, but no error of usage
-                _say_refused(screen, named(args.input), table.lines, error.refused)
-                screen.say(f"jaxsudoku: error: {named(args.input)}: {error}")
+                _say_refused(screen, name, table.lines, error.refused)
+                screen.say(f"jaxsudoku: error: {name}: {error}")
                 return 1
     except Stop as stop:
-        if os.path.exists(args.output):
-            stop.advice = f"what is done of {args.output} stays; to go on: {invocation.resume_command()}"
+        if os.path.exists(request.output):
+            stop.advice = f"what is done of {request.output} stays; to go on: {invocation.resume_command()}"
         raise
-    _say_refused(screen, named(args.input), table.lines, built.refused)
+    _say_refused(screen, name, table.lines, built.refused)
     for dataset in built.parts.values():
         add_grades(tally, dataset.arrays())
     sizes = {name: len(dataset) for name, dataset in built.parts.items()}
@@ -129,24 +173,24 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     }
     told = [f"{name} {size:,}" for name, size in sizes.items()]
     told += [f"{count:,} {why}" for why, count in left_out.items() if count]
-    about = {"board": str(args.board), "seed": args.seed, "parts": sizes, "left_out": left_out}
-    invocation.summarize(args, screen, tally, None, note=f"; {', '.join(told)}", **about)
+    about = {"board": str(board), "seed": request.seed, "parts": sizes, "left_out": left_out}
+    invocation.summarize(request, screen, tally, None, note=f"; {', '.join(told)}", **about)
     return 1 if bad.count or built.refused else 0
 
 
-def _read(board: Board, source: PuzzleFile, name: str, bad: BadLines) -> _Table:
+def _read(puzzles: PuzzleFile, bad: BadLines) -> _Table:
     """Reads the puzzles and solutions of a file; reports malformed ones."""
     columns: dict[str, list[np.ndarray]] = collections.defaultdict(list)
     failure = None
-    nothing = np.zeros((0, board.cells), np.uint8)
+    nothing = np.zeros((0, puzzles.board.cells), np.uint8)
     columns["puzzles"].append(nothing)
     columns["solutions"].append(nothing)
     columns["lines"].append(np.zeros(0, np.int64))
     try:
-        for chunk in source.chunks(keep=KNOWN_SOLUTION_COLUMNS):
+        for chunk in puzzles.chunks(keep=KNOWN_SOLUTION_COLUMNS):
             solutions, causes = known_solutions(chunk)
-            chunk = chunk.with_errors(name, causes)
-            clashes = chunk.good & clashing(chunk.grids, board)
+            chunk = chunk.with_errors(puzzles.name, causes)
+            clashes = chunk.good & clashing(chunk.grids, puzzles.board)
             bad.add(chunk, np.flatnonzero(clashes))
             kept = chunk.good & ~clashes
             columns["puzzles"].append(chunk.grids[kept])

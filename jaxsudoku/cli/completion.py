@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from jaxsudoku import shipped
@@ -12,7 +13,7 @@ from jaxsudoku import shipped
 from .fields import add_config
 from .invocation import Invocation
 from .outputs import put
-from .parser import Parser
+from .parser import Parser, flag
 
 SUMMARY = "print a script that completes commands and flags in a shell"
 
@@ -28,17 +29,18 @@ For zsh, the folder must be in fpath before compinit runs. Needs the extra compl
 _SHELLS = ("bash", "zsh", "fish")
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``completion``."""
-    del argv
-    parser.add_argument("shell", metavar="SHELL", choices=_SHELLS, help="bash, zsh or fish")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """The shell, and the parser of all commands."""
+
+    shell: str = flag("bash, zsh or fish", "shell", metavar="SHELL", choices=_SHELLS)
+    program: Parser
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Prints the script; the exit status."""
     del invocation
-    put(sys.stdout.buffer, f"{script(args.program, args.shell)}\n", "<stdout>")
+    put(sys.stdout.buffer, f"{script(request.program, request.shell)}\n", "<stdout>")
     return 0
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import functools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,14 +15,12 @@ from jaxsudoku.io import ANSWER_COLUMNS, COUNT_COLUMNS, PUZZLE_COLUMNS, Chunk, C
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from . import flags, job
-from .fields import add_config, config_values
+from .fields import add_config
 from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers
-from .parser import Parser
-from .positions import CountedWithin
-from .report import say_replaced
-from .run import Run
+from .parser import Parser, flag
+from .run import Engines, Run
 from .solve import summary_details
 from .verdicts import INVALID, MALFORMED, verdicts
 
@@ -44,54 +41,50 @@ satisfiable in the place of unique and several.
 {flags.status_section(resumable=False)}"""
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(job.Answering):
+    """What ``count`` is asked for; ``config`` are the settings of the search."""
+
+    limit: int = flags.number_flag("solutions of a puzzle to stop at; 2 shows whether it is proper", default=2)
+    resume: bool = flag("with --workers: go on with the job of the folder", default=False, exclusive="existing")
+    config: solvers.ExactConfig
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``count``, with those of the exact search."""
     del argv
-    flags.add_input(parser)
-    flags.add_number(parser, "--limit", "solutions of a puzzle to stop at; 2 shows whether it is proper", default=2)
-    flags.add_output(parser)
-    flags.add_running(parser)
-    flags.add_format(parser, "by the output's suffix")
-    existing = parser.add_mutually_exclusive_group()
-    existing.add_argument("--force", action="store_true", help="replace an existing output")
-    existing.add_argument("--resume", action="store_true", help="with --workers: go on with the job of the folder")
-    job.add_flags(parser)
+    parser.add_request(Request, run, config=solvers.ExactConfig)
     # a count that is cut off would be no count
     add_config(parser, solvers.ExactConfig, "flags of the search", without=("budget", "levels"))
-    parser.set_defaults(run=run)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Counts; the exit status."""
-    with args.parser.errors():
-        config = solvers.ExactConfig(**config_values(args, solvers.ExactConfig))
-    if args.workers is not None:
-        args.format = args.format or "text"
-        return job.answer(args, invocation)
-    if args.resume:
+    if request.workers is not None:
+        request = dataclasses.replace(request, format=request.format or "text")
+        return job.answer(run, request, invocation, request.limit)
+    if request.resume:
         raise UsageError("--resume goes with --workers: a count of one process starts anew")
-    check_answers(args, args.format)
-    with opened(args) as puzzles:
+    check_answers(request, request.format)
+    with opened(request) as source:
+        board = source.board
         with as_usage():
-            sink = CountWriter(args.output, args.board, kind=args.format, force=args.force, source=args.input)
+            sink = CountWriter(request.output, board, kind=request.format, force=request.force, source=source.path)
         with invocation.resumable("-", sink):  # which closes it
-            work = Run(args, invocation, puzzles, (INVALID, MALFORMED), args.limit)
-            from jaxsudoku.engine.batches import Engine
+            work = Run(request, invocation, source, (INVALID, MALFORMED), request.limit)
             from jaxsudoku.solvers import driver
 
             with as_usage((RuntimeError,)):  # no such platform or device
-                kernel = driver.count_kernel(args.limit, nodes=True, **dataclasses.asdict(config))
-                engine = Engine(kernel, args.board, args.seed, args.batch_size)
-            say_replaced(work.screen, args, args.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS, *COUNT_COLUMNS))
-            chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
-            within = CountedWithin(args.board, args.limit)
-            judged = functools.partial(_judged, args.board, args.limit, within)
-            work.answer(chunks, engine, sink, _outcomes, within=judged)
+                kernel = driver.count_kernel(request.limit, **dataclasses.asdict(request.config))
+                worker = Engines(kernel, board, request, functools.partial(_judged, board, request.limit))
+            work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS, *COUNT_COLUMNS))
+            chunks = mark_board(source.puzzles.chunks(worker.engine.batch_size), board)
+            work.answer(chunks, worker, sink, _outcomes, within=True)
     several = None
-    if args.declared_unique and args.limit > 1:
+    if source.declared_unique and request.limit > 1:
         counts = work.tally.counts.items()
         several = sum(often for number, often in counts if number.isdecimal() and int(number) > 1)
-    return work.finish(**summary_details(args, "exact", config, several, limit=args.limit))
+    return work.finish(**summary_details(board, "exact", request.config, several, limit=request.limit))
 
 
 class Counted(NamedTuple):
@@ -108,12 +101,9 @@ class Counted(NamedTuple):
     status: np.ndarray
 
 
-def _judged(
-    board: Board, limit: int, within: CountedWithin, chunk: Chunk, found: tuple[np.ndarray, np.ndarray]
-) -> Counted:
-    """What is written of a chunk, of counts and nodes, within the candidates that it lists."""
-    counts = within(chunk, found[0])
-    return Counted(counts, found[1], verdicts(board, chunk, counts, limit))
+def _judged(board: Board, limit: int, chunk: Chunk, found: Any) -> Counted:
+    """What is written of a chunk, given the ``SearchResult`` of its puzzles."""
+    return Counted(found.counts, found.iterations, verdicts(board, chunk, found.counts, limit))
 
 
 def _outcomes(chunk: Chunk, found: Counted) -> tuple[dict[str, int], np.ndarray]:

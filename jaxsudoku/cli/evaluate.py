@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxsudoku import pictures
-from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, Chunk, PuzzleFile, PuzzleFileError
@@ -22,10 +21,10 @@ from jaxsudoku.solvers import DEFAULT_NETWORK
 
 from . import flags
 from .bad_lines import BadLines, describe_unsolved, unsolved
-from .inputs import known_solutions, named, opened
+from .inputs import Inputs, known_solutions, opened
 from .invocation import Invocation
 from .outputs import check_outputs, check_printed, put
-from .parser import Parser
+from .parser import Parser, flag
 from .report import counted, record
 
 if TYPE_CHECKING:
@@ -55,6 +54,49 @@ _OVERRIDES = ("iterations", "dtype")
 _HARDNESS = ("rating", "difficulty")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Inputs):
+    """What ``evaluate`` is asked for."""
+
+    input: str
+    network: str = flag(
+        f"weights that ship with the package, or a path of others (default: {DEFAULT_NETWORK})",
+        default=DEFAULT_NETWORK,
+        metavar="NAME|PATH",
+    )
+    rules: tuple[str, ...] = flag(
+        "rules that are applied before the network sees a position; several, separated by commas, are evaluated "
+        "each (default: none,locked)",
+        type=lambda text: text.split(","),
+        action="extend",
+        metavar=f"{{{','.join(RULES)}}}",
+        words=RULES,
+        default=(),
+    )
+    iterative: bool = flag(
+        "also solve by filling the surest cell, then the rules, and so on, which takes by far the most time "
+        "(default: do)",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+    )
+    positions: int | None = flags.number_flag(
+        "positions on which the value is measured, puzzles filled in part, rightly or not (default: ten a puzzle, at "
+        "most 10000)",
+        least=0,
+    )
+    iterations: int | None = flags.number_flag("iterations of the network, if it has any (default: as in training)")
+    dtype: str | None = flag(
+        "dtype of the network's computation, such as bfloat16 (default: as in training)", metavar="NAME"
+    )
+    limit: int | None = flags.number_flag("puzzles from the beginning (default: all)")
+    json: str | None = flag("file for the figures, as a JSON object", metavar="FILE")
+    plot: str | None = flag("file for a picture, such as report.png (needs the extra plot)", metavar="FILE")
+    force: bool = flag("replace existing outputs", default=False)
+    batch_size: int | None = flags.number_flag("positions in a forward pass (default: by the machine)")
+    seed: int = flags.seed_flag()
+    quiet: bool = flag("no progress; errors are still reported", default=False)
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``evaluate``."""
     del argv
@@ -62,122 +104,81 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     # one input alone, as argparse allows no more in a group
     source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS, help=flags.INPUT_HELP)
     source.add_argument("--puzzles", dest="input", metavar="INPUT", help="the same, as a flag")
-    flags.add_board(parser, named_by_input=True)
-    flags.add_column(parser)
-    parser.add_argument(
-        "--network",
-        default=DEFAULT_NETWORK,
-        metavar="NAME|PATH",
-        help=f"weights that ship with the package, or a path of others (default: {DEFAULT_NETWORK})",
-    )
-    parser.add_argument(
-        "--rules",
-        type=lambda text: text.split(","),
-        action="extend",
-        metavar=f"{{{','.join(RULES)}}}",
-        help="rules that are applied before the network sees a position; several, separated by commas, are evaluated "
-        "each (default: none,locked)",
-    )
-    parser.words["rules"] = RULES
-    parser.add_argument(
-        "--iterative",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="also solve by filling the surest cell, then the rules, and so on, which takes by far the most time "
-        "(default: do)",
-    )
-    flags.add_number(
-        parser,
-        "--positions",
-        "positions on which the value is measured, puzzles filled in part, rightly or not (default: ten a puzzle, at "
-        "most 10000)",
-        least=0,
-    )
-    flags.add_number(parser, "--iterations", "iterations of the network, if it has any (default: as in training)")
-    parser.add_argument(
-        "--dtype", metavar="NAME", help="dtype of the network's computation, such as bfloat16 (default: as in training)"
-    )
-    flags.add_number(parser, "--limit", "puzzles from the beginning (default: all)")
-    parser.add_argument("--json", metavar="FILE", help="file for the figures, as a JSON object")
-    parser.add_argument("--plot", metavar="FILE", help="file for a picture, such as report.png (needs the extra plot)")
-    parser.add_argument("--force", action="store_true", help="replace existing outputs")
-    flags.add_number(parser, "--batch-size", "positions in a forward pass (default: by the machine)")
-    flags.add_seed(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-    parser.set_defaults(run=run)
+    parser.add_request(Request, run)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Evaluates; the exit status."""
-    with opened(args, keep=KNOWN_SOLUTION_COLUMNS) as puzzles:
-        check_printed(args.input)
-        outputs = [path for path in (args.json, args.plot) if path]
-        check_outputs(outputs, reads=[args.input], force=args.force, json=args.json)
-        screen = invocation.start_screen(args.quiet)
+    with opened(request, keep=KNOWN_SOLUTION_COLUMNS) as source:
+        board, name = source.board, source.puzzles.name
+        check_printed(source.path)
+        outputs = [path for path in (request.json, request.plot) if path]
+        check_outputs(outputs, reads=[source.path], force=request.force, json=request.json)
+        screen = invocation.start_screen(request.quiet)
         from jaxsudoku import evaluation, networks
 
         with as_usage():
             config = evaluation.EvaluateConfig(
-                rules=args.rules or evaluation.EvaluateConfig.rules,
-                iterative=args.iterative,
-                positions=args.positions,
-                batch_size=args.batch_size,
+                rules=request.rules or evaluation.EvaluateConfig.rules,
+                iterative=request.iterative,
+                positions=request.positions,
+                batch_size=request.batch_size,
             )
-            if args.plot:
-                pictures.check_suffix(args.plot)
-            overrides = {name: getattr(args, name) for name in _OVERRIDES if getattr(args, name) is not None}
-            network = networks.load_network(args.network, args.board, **overrides)
-        bad = BadLines(screen, named(args.input), args.board)
-        table = _read(args, puzzles, bad)
+            if request.plot:
+                pictures.check_suffix(request.plot)
+            overrides = {name: value for name in _OVERRIDES if (value := getattr(request, name)) is not None}
+            network = networks.load_network(request.network, board, **overrides)
+        bad = BadLines(screen, name, board)
+        table = _read(source.puzzles, request.limit, bad)
         bad.finish()
-    if not args.quiet and len(table.puzzles):
+    if not request.quiet and len(table.puzzles):
         screen.say(_plan(len(table.puzzles), config))
     clock = time.perf_counter()
     try:
         report = evaluation.evaluate(
             network,
             table.puzzles,
-            args.board,
+            board,
             config,
             solutions=table.solutions,
             **table.hardness,
-            key=args.seed,
+            key=request.seed,
             progress=evaluation.run.shown_on(screen),
         )
     except ValueError as error:
-        screen.say(f"jaxsudoku: error: {table.failure or f'{named(args.input)}: {error}'}")
+        screen.say(f"jaxsudoku: error: {table.failure or f'{name}: {error}'}")
         return 1
     seconds = time.perf_counter() - clock
     screen.clear()
     about = record(
-        network=args.network,
-        puzzles=named(args.input),
-        limit=args.limit,
-        seed=args.seed,
+        network=request.network,
+        puzzles=name,
+        limit=request.limit,
+        seed=request.seed,
         error=table.failure,
         startup_seconds=clock - invocation.began,
         seconds=seconds,
     )
     report = dataclasses.replace(report, about=about, left_out={**table.left_out, **report.left_out})
     with invocation.signals.held():
-        _put(args, report)
-    if not args.quiet:
+        _put(report, request.json, request.plot)
+    if not request.quiet:
         screen.say(f"{counted(report.puzzles)} in {seconds:.2f} s, compilation included")
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}")
     return 1 if table.failure is not None or bad.count else 0
 
 
-def _put(args: argparse.Namespace, report: Report) -> None:
+def _put(report: Report, json: str | None, plot: str | None) -> None:
     """Prints the report, and writes it to the files that are asked for."""
     put(sys.stdout.buffer, f"{report}\n", "<stdout>")
-    if args.json:
-        with open(args.json, "wb") as file:
-            put(file, f"{report.to_json()}\n", args.json)
-    if args.plot:
+    if json:
+        with open(json, "wb") as file:
+            put(file, f"{report.to_json()}\n", json)
+    if plot:
         from jaxsudoku import evaluation
 
-        evaluation.plot(report, args.plot)
+        evaluation.plot(report, plot)
 
 
 def _plan(puzzles: int, config: EvaluateConfig) -> str:
@@ -212,16 +213,16 @@ class _Table(NamedTuple):
     failure: str | None
 
 
-def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table:
+def _read(source: PuzzleFile, limit: int | None, bad: BadLines) -> _Table:
     """Reads the puzzles and their labels up to the limit; reports malformed puzzles and wrong labels."""
-    board: Board = args.board
+    board = source.board
     columns: dict[str, list[np.ndarray]] = collections.defaultdict(list)
     columns["puzzle"].append(np.zeros((0, board.cells), np.uint8))
     columns["solution"].append(np.zeros((0, board.cells), np.uint8))
     malformed = wrong = 0
     failure = None
     try:
-        for chunk in _first(source.chunks(keep=KNOWN_SOLUTION_COLUMNS), args.limit):
+        for chunk in _first(source.chunks(keep=KNOWN_SOLUTION_COLUMNS), limit):
             clashes = chunk.good & clashing(chunk.grids, board)
             labels, causes = _labels(chunk)
             solutions = labels["solution"]
@@ -232,7 +233,7 @@ def _read(args: argparse.Namespace, source: PuzzleFile, bad: BadLines) -> _Table
                 for row in np.flatnonzero(faulty).tolist()
             }
             malformed, wrong = malformed + len(chunk.errors) + len(causes), wrong + len(wrongs)
-            chunk = chunk.with_errors(named(args.input), causes | wrongs)
+            chunk = chunk.with_errors(source.name, causes | wrongs)
             bad.add(chunk, np.flatnonzero(clashes & chunk.good))
             for name, values in {"puzzle": chunk.grids, **labels}.items():
                 columns[name].append(values[chunk.good])

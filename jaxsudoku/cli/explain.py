@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -19,10 +19,10 @@ from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import named, one_puzzle
+from .inputs import OnePuzzle, Puzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
-from .parser import Parser
+from .parser import flag
 
 if TYPE_CHECKING:
     from jaxsudoku.explanation import Explanation
@@ -46,44 +46,47 @@ explained from its candidates on.
 {flags.INPUT_SECTION}"""
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``explain``."""
-    del argv
-    add_explaining(parser)
-    forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="the steps as JSON")
-    forms.add_argument("--html", action="store_true", help="the steps as an HTML page with a picture of each")
-    forms.add_argument("--svg", metavar="FOLDER", help="a picture of each step in a new folder: step-01.svg ...")
-    parser.set_defaults(run=run)
-
-
-def add_explaining(parser: Parser) -> None:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Explaining(OnePuzzle):
     """The puzzle, and the techniques."""
-    flags.add_one_puzzle(parser)
-    flags.add_up_to(parser)
+
+    up_to: str | None = flags.up_to_flag()
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Explaining):
+    """What ``explain`` is asked for."""
+
+    json: bool = flag("the steps as JSON", default=False, exclusive="form")
+    html: bool = flag("the steps as an HTML page with a picture of each", default=False, exclusive="form")
+    svg: str | None = flag(
+        "a picture of each step in a new folder: step-01.svg ...", metavar="FOLDER", exclusive="form"
+    )
+
+    def __post_init__(self) -> None:
+        if self.svg is not None:
+            if os.path.lexists(self.svg):
+                raise ValueError(f"--svg: {self.svg} exists")
+            check_folder_name(self.svg)
+
+
+def run(request: Request, invocation: Invocation) -> int:
     """Explains; the exit status."""
     del invocation
-    if args.svg is not None:
-        if os.path.lexists(args.svg):
-            args.parser.error(f"--svg: {args.svg} exists")
-        with args.parser.errors():
-            check_folder_name(args.svg)
-    puzzle = proper_puzzle(args)
-    if puzzle is None:
+    puzzle = one_puzzle(request)
+    proper = proper_puzzle(puzzle, request.up_to)
+    if proper is None:
         return 1
     from jaxsudoku.explanation import explained
 
-    found = explained(*puzzle)
-    if args.svg is not None:
-        _write_pictures(found, Path(args.svg))
+    found = explained(*proper)
+    if request.svg is not None:
+        _write_pictures(found, Path(request.svg))
         text = f"{found}\n"
-    elif args.html:
-        text = found.page(f"Puzzle {args.index} of {named(args.input)}")
+    elif request.html:
+        text = found.page(f"Puzzle {request.index} of {puzzle.source}")
     else:
-        text = (json.dumps([step.as_dict() for step in found.steps]) if args.json else str(found)) + "\n"
+        text = (json.dumps([step.as_dict() for step in found.steps]) if request.json else str(found)) + "\n"
     put(sys.stdout.buffer, text, "<stdout>")
     return 0
 
@@ -106,29 +109,29 @@ class Explained(NamedTuple):
     givens: np.ndarray | None
 
 
-def proper_puzzle(args: argparse.Namespace) -> Explained | None:
+def proper_puzzle(puzzle: Puzzle, up_to: str | None) -> Explained | None:
     """The puzzle to explain; None, after a message, where it has not exactly one solution within its candidates."""
     screen = Screen(bar=True)
-    puzzle = one_puzzle(args)
-    if puzzle.errors:
-        screen.say(str(puzzle.errors[0]))
+    chunk, board = puzzle.chunk, puzzle.board
+    if chunk.errors:
+        screen.say(str(chunk.errors[0]))
         return None
     screen.show("solving ...", now=True)
     from jaxsudoku.explanation import proper_givens, prove, usable
 
-    grid = puzzle.grids[0]
-    candidates = puzzle.candidates_of([0])[0] if puzzle.listed[0] else None
-    proof = prove(grid, args.board, candidates, lambda: check_cache(screen))
-    where = f"{named(args.input)}:{puzzle.lines[0]}"
+    grid = chunk.grids[0]
+    candidates = chunk.candidates_of([0])[0] if chunk.listed[0] else None
+    proof = prove(grid, board, candidates, lambda: check_cache(screen))
     if proof.fault is None:
-        givens = proper_givens(grid, args.board, puzzle.givens_of([0])[0], lambda: check_cache(screen))
+        givens = proper_givens(grid, board, chunk.givens_of([0])[0], lambda: check_cache(screen))
         screen.clear()
         if not proof.unique:
             left = "techniques that rely on one solution are left out"
-            screen.say(f"{where}: within its candidates the puzzle has one solution, without them several: {left}")
-        return Explained(grid, args.board, usable(None, proof, args.up_to), candidates, givens)
+            within = "within its candidates the puzzle has one solution, without them several"
+            screen.say(f"{puzzle.where}: {within}: {left}")
+        return Explained(grid, board, usable(None, proof, up_to), candidates, givens)
     screen.clear()
-    (clash,) = clashing(puzzle.grids[:1], args.board)
+    (clash,) = clashing(chunk.grids[:1], board)
     fault = f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained"
-    screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0]) if clash else fault}")
+    screen.say(f"{puzzle.where}: {describe_clash(board, grid) if clash else fault}")
     return None

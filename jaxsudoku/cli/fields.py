@@ -57,9 +57,9 @@ def add_config(
         group.add_argument(f"--{field.name.replace('_', '-')}", **options)
 
 
-def config_values(args: argparse.Namespace, config: type) -> dict[str, Any]:
-    """The values of the flags that ``add_config`` made, by field."""
-    return {field.name: getattr(args, field.name) for field in dataclasses.fields(config) if field.name in args}
+def config_values(args: Any, config: type) -> dict[str, Any]:
+    """The values of the fields of a dataclass, by name, that parsed arguments or a request have."""
+    return {field.name: getattr(args, field.name) for field in dataclasses.fields(config) if hasattr(args, field.name)}
 
 
 def attribute_texts(config: type) -> dict[str, str]:

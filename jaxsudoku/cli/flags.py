@@ -1,4 +1,4 @@
-"""The flags that several commands share, the values that flags take, and the sections of the help on both."""
+"""Flags that several commands have, the values that flags take, and sections of the help."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from jaxsudoku.io import KINDS
 from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.runtime.suggestions import did_you_mean
 
+from .parser import flag
 from .report import QUOTED
 
 INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, or a puzzle itself"
@@ -55,112 +56,39 @@ exit status:
 # ---------------------------------------------------------------------- flags
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """The puzzles that a command reads: one input or several puzzles given inline, their board and their column."""
-    parser.add_argument("input", metavar="INPUT", nargs="+", help=f"{INPUT_HELP}; several puzzles may be given inline")
-    add_board(parser, named_by_input=True)
-    add_column(parser)
-
-
-def add_one_puzzle(parser: argparse.ArgumentParser) -> None:
-    """The input, and the number of the puzzle in it."""
-    add_input(parser)
-    add_number(parser, "--index", "number of the puzzle in the input, from 1", default=1)
-
-
-def technique(name: str) -> str:
-    """The name of a technique."""
-    try:
-        return techniques.registry.get(name).name
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def add_up_to(parser: argparse.ArgumentParser) -> None:
-    """The hardest technique."""
-    parser.add_argument(
-        "--up-to",
-        type=technique,
-        metavar="TECHNIQUE",
-        help=f"the hardest technique to use, of {', '.join(techniques.registry.NUMBERS)} (default: the last)",
-    )
-
-
-def add_column(parser: argparse.ArgumentParser) -> None:
-    """The column of puzzles, and how they write digits."""
-    parser.add_argument(
-        "--column", metavar="NAME", help="column of puzzles in a table, key in JSON lines (default: puzzle)"
-    )
-    parser.add_argument(
-        "--zero-based", action="store_true", help="digits are counted from 0, which is no blank; answers are from 1 on"
-    )
-
-
-def add_board(parser: argparse.ArgumentParser, named_by_input: bool) -> None:
+def board_flag(named_by_input: bool) -> Any:
     """The board; by default that which the input names, or the classic 9x9 one."""
-    parser.add_argument(
-        "--board",
+    return flag(
+        f"a side (16), a box shape (3x4), {', '.join(VARIANTS)} (or {VARIANTS[0]}-16 ...), jigsaw: and a label "
+        "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
+        f"(default: {'the board that the input names, or else 9' if named_by_input else '9'})",
         type=board,
         default=None if named_by_input else Board.classic(9),
         metavar="BOARD",
-        help=f"a side (16), a box shape (3x4), {', '.join(VARIANTS)} (or {VARIANTS[0]}-16 ...), jigsaw: and a label "
-        "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
-        f"(default: {'the board that the input names, or else 9' if named_by_input else '9'})",
     )
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
-    """The file of answers."""
-    parser.add_argument(
-        "--output", type=output, default="-", metavar="FILE", help="file of answers (default: the standard output)"
-    )
-
-
-def add_format(parser: argparse.ArgumentParser, default: str) -> None:
+def format_flag(default: str) -> Any:
     """The format of the output."""
-    parser.add_argument("--format", choices=KINDS, help=f"default: {default}")
+    return flag(f"default: {default}", choices=KINDS)
 
 
-def add_existing(parser: argparse.ArgumentParser) -> None:
-    """What to do with an existing output."""
-    existing = parser.add_mutually_exclusive_group()
-    existing.add_argument(
-        "--resume",
-        action="store_true",
-        help="keep what an earlier run wrote, and go on after it; give the same flags, as answers that are there stay, "
-        "unsolved ones too",
-    )
-    existing.add_argument("--force", action="store_true", help="replace an existing output")
+def up_to_flag() -> Any:
+    """The hardest technique."""
+    names = ", ".join(techniques.registry.NUMBERS)
+    text = f"the hardest technique to use, of {names} (default: the last)"
+    return flag(text, type=technique, metavar="TECHNIQUE")
 
 
-def add_running(parser: argparse.ArgumentParser) -> None:
-    """Batches, the seed, and what is reported."""
-    add_number(
-        parser,
-        "--batch-size",
-        "puzzles read, solved and written at a time; smaller batches of hard puzzles show progress and save work "
-        "sooner (default: by the machine)",
-    )
-    add_seed(parser)
-    parser.add_argument(
-        "--json",
-        action="store_true",
-        help="summary as a JSON object, on the standard output unless the answers go there; then on the standard error",
-    )
-    parser.add_argument("--quiet", action="store_true", help="neither progress nor summary; errors are still reported")
-
-
-def add_number(
-    parser: argparse.ArgumentParser, flag: str, text: str, default: int | None = None, least: int = 1
-) -> None:
-    """A flag that takes an integer; the help shows a default that is one."""
+def number_flag(text: str, default: int | None = None, least: int = 1) -> Any:
+    """An integer; the help shows a default that is one."""
     shown = text if default is None else f"{text} (default: {default})"
-    parser.add_argument(flag, type=at_least(least), default=default, metavar="N", help=shown)
+    return flag(shown, type=at_least(least), default=default, metavar="N")
 
 
-def add_seed(parser: argparse.ArgumentParser) -> None:
+def seed_flag() -> Any:
     """The seed, 0 by default."""
-    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="seed of all randomness (default: 0)")
+    return flag("seed of all randomness (default: 0)", type=seed, default=0, metavar="N")
 
 
 # ---------------------------------------------------------------------- values
@@ -176,6 +104,14 @@ def board(name: str) -> Board:
         sets = [known for known in shipped.names() if not known[0].isdecimal()]
         hint = "" if "did you mean" in str(error) else did_you_mean(name, sets)
         raise argparse.ArgumentTypeError(f"{error}{hint}") from error
+
+
+def technique(name: str) -> str:
+    """The name of a technique."""
+    try:
+        return techniques.registry.get(name).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:

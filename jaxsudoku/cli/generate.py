@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxsudoku.core.board import Board
 from jaxsudoku.generation import HOLES, GenerateConfig, check_settings
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
     TABLE_SAMPLE,
+    Kind,
     ResumeError,
     TableWriter,
     grid_column,
@@ -22,9 +24,10 @@ from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
 from . import flags, job
+from .fields import config_values
 from .invocation import Invocation
-from .outputs import check_answers, open_table, table_kind
-from .parser import Parser
+from .outputs import check_answers, open_table
+from .parser import flag
 from .report import Tally
 
 if TYPE_CHECKING:
@@ -75,84 +78,6 @@ _COLUMNS = {
 _UNRATED = "unrated"
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``generate``."""
-    del argv
-    add_making(parser)
-    parser.add_argument(
-        "--holes",
-        choices=HOLES,
-        help="make solved grids with holes, as many, up to one, in every row, column, box and other house (balanced) "
-        "or in cells drawn at random; an instance may have several solutions, and there is no rating. Needs --given",
-    )
-    parser.add_argument(
-        "--given", type=_share, metavar="SHARE", help="with --holes: the share of cells that are given, such as 0.45"
-    )
-    flags.add_output(parser)
-    flags.add_running(parser)
-    flags.add_format(parser, "by the output's suffix, csv on the standard output")
-    flags.add_existing(parser)
-    job.add_flags(parser)
-    parser.set_defaults(run=run, start=0)
-
-
-def add_making(parser: Parser) -> None:
-    """The puzzles to make: how many, on which board, and the fields of ``GenerateConfig``."""
-    parser.add_argument("count", metavar="COUNT", type=flags.at_least(1), help="how many puzzles")
-    flags.add_board(parser, named_by_input=False)
-    parser.add_argument(
-        "--clues",
-        type=flags.bounds(int),
-        metavar="N|A:B",
-        help="number of clues, or a range with either end left out, from which a number is drawn for each puzzle; a "
-        "puzzle that becomes minimal before that has more (default: those of a minimal puzzle)",
-    )
-    parser.add_argument("--minimal", action="store_true", help="no clue may be superfluous; always so without --clues")
-    parser.add_argument(
-        "--rating",
-        type=_rating,
-        metavar="A:B|GRADE",
-        help="range of ratings, see `jaxsudoku rate`, with either end left out; or easy, medium, hard, very-hard or "
-        "extreme",
-    )
-    parser.add_argument(
-        "--technique",
-        metavar="NAME",
-        help="the hardest technique that a person needs, such as x-wing; see `jaxsudoku rate --by technique`",
-    )
-    parser.add_argument(
-        "--score",
-        type=flags.bounds(float),
-        metavar="A:B",
-        help="range of scores of the hardest technique, with either end left out",
-    )
-    parser.add_argument(
-        "--pattern",
-        default="none",
-        metavar=f"{{{','.join(PATTERNS)}}}",
-        help="symmetry of the cells with clues (default: none)",
-    )
-    parser.words["pattern"] = PATTERNS
-    flags.add_number(
-        parser,
-        "--steps",
-        "steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating (default: 256 where "
-        "the rating is bounded from below, else 0)",
-        least=0,
-    )
-    flags.add_number(
-        parser,
-        "--attempts",
-        "attempts at a puzzle before giving up (default: 100000 with --technique or --score, else 200)",
-    )
-
-
-def making_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The fields of ``GenerateConfig``."""
-    names = ("clues", "minimal", "rating", "technique", "score", "pattern", "steps", "attempts")
-    return {name: getattr(args, name) for name in names}
-
-
 def _share(text: str) -> float:
     """A number between 0 and 1; the config checks its range."""
     try:
@@ -166,87 +91,146 @@ def _rating(text: str) -> Any:
     return text if text[:1].isalpha() else flags.bounds(float)(text)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Making:
+    """The puzzles to make: how many, on which board, and fields of ``GenerateConfig``."""
+
+    count: int = flag("how many puzzles", "count", metavar="COUNT", type=flags.at_least(1))
+    board: Board = flags.board_flag(named_by_input=False)
+    clues: int | tuple[int | None, int | None] | None = flag(
+        "number of clues, or a range with either end left out, from which a number is drawn for each puzzle; a "
+        "puzzle that becomes minimal before that has more (default: those of a minimal puzzle)",
+        type=flags.bounds(int),
+        metavar="N|A:B",
+    )
+    minimal: bool = flag("no clue may be superfluous; always so without --clues", default=False)
+    rating: tuple[float | None, float | None] | str | None = flag(
+        "range of ratings, see `jaxsudoku rate`, with either end left out; or easy, medium, hard, very-hard or extreme",
+        type=_rating,
+        metavar="A:B|GRADE",
+    )
+    technique: str | None = flag(
+        "the hardest technique that a person needs, such as x-wing; see `jaxsudoku rate --by technique`",
+        metavar="NAME",
+    )
+    score: tuple[float | None, float | None] | None = flag(
+        "range of scores of the hardest technique, with either end left out", type=flags.bounds(float), metavar="A:B"
+    )
+    pattern: str = flag(
+        "symmetry of the cells with clues (default: none)",
+        default="none",
+        metavar=f"{{{','.join(PATTERNS)}}}",
+        words=PATTERNS,
+    )
+    steps: int | None = flags.number_flag(
+        "steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating (default: 256 where "
+        "the rating is bounded from below, else 0)",
+        least=0,
+    )
+    attempts: int | None = flags.number_flag(
+        "attempts at a puzzle before giving up (default: 100000 with --technique or --score, else 200)"
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(job.Parted, Making):
+    """What ``generate`` is asked for; ``start`` is the number of the first puzzle."""
+
+    holes: str | None = flag(
+        "make solved grids with holes, as many, up to one, in every row, column, box and other house (balanced) "
+        "or in cells drawn at random; an instance may have several solutions, and there is no rating. Needs --given",
+        choices=HOLES,
+    )
+    given: float | None = flag(
+        "with --holes: the share of cells that are given, such as 0.45", type=_share, metavar="SHARE"
+    )
+    format: Kind | None = flags.format_flag("by the output's suffix, csv on the standard output")
+    start: int = 0
+
+
+def run(request: Request, invocation: Invocation) -> int:
     """Generates puzzles into a table; the exit status."""
     with as_usage():
-        config = GenerateConfig(**making_options(args), holes=args.holes, given=args.given)
-        check_settings(args.board, config)
-    if args.workers is not None:
-        return job.make(args, invocation)
-    check_answers(args, table_kind(args))  # before JAX is loaded, and again when the output is opened
-    screen = invocation.start_screen(args.quiet)
+        config = GenerateConfig(**config_values(request, GenerateConfig))
+        check_settings(request.board, config)
+    if request.workers is not None:
+        return job.make(run, request, invocation, request.count, request.board)
+    check_answers(request, request.table_kind)  # before JAX is loaded, and again when the output is opened
+    screen = invocation.start_screen(request.quiet)
     from jaxsudoku.generation import Generator
 
     with as_usage():
-        generator = Generator(args.seed, args.board, config, args.batch_size)
-        table = open_table(args, _columns(args), resumable=invocation.keep_unfinished)
-    with invocation.resumable(args.output, table):
-        _check_kept(args, table, generator)
-        return _generate(args, invocation, table, generator, screen)
+        generator = Generator(request.seed, request.board, config, request.batch_size)
+        columns = _columns(request.board, config)
+        table = open_table(request, request.board, columns, resumable=invocation.keep_unfinished)
+    with invocation.resumable(request.output, table):
+        _check_kept(request, table, generator)
+        return _generate(request, invocation, table, generator, screen)
 
 
 def _generate(
-    args: argparse.Namespace, invocation: Invocation, table: TableWriter, generator: Generator, screen: Screen
+    request: Request, invocation: Invocation, table: TableWriter, generator: Generator, screen: Screen
 ) -> int:
     from jaxsudoku.generation import GenerationError
 
-    tally, meter = grade_tally() if args.holes is None else Tally([_UNRATED]), Meter()
+    tally, meter = grade_tally() if request.holes is None else Tally([_UNRATED]), Meter()
     first, error = table.done, None
 
     def progress(found: int, attempts: int) -> None:
         others = f"; {attempts:,} of {generator.config.most_attempts:,} attempts at the others" if attempts > 1 else ""
-        screen.show(f"{meter.line(first + found, args.count)}{others}", now=not attempts, task=True)
+        screen.show(f"{meter.line(first + found, request.count)}{others}", now=not attempts, task=True)
 
     # in stretches, so that memory is flat and what is made is soon written
     with table:
-        while first < args.count and error is None:
+        while first < request.count and error is None:
             # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
-            size = min(generator.stretch - first % generator.stretch, args.count - first)
+            size = min(generator.stretch - first % generator.stretch, request.count - first)
             try:
-                made = generator.make(args.start + first, size, progress)
+                made = generator.make(request.start + first, size, progress)
             except GenerationError as failure:
                 made, error = failure.found, str(failure)
             first += size
             with invocation.signals.held():
-                table.write(_rows(args, generator, made))
-                if args.holes is None:
+                table.write(_rows(generator, made))
+                if request.holes is None:
                     add_grades(tally, made)
                 else:
                     tally.add({_UNRATED: len(made.clues)})
-            screen.show(meter.line(table.done + tally.puzzles, args.count), task=True)
-    invocation.summarize(args, screen, tally, error, **making_details(args, table.done))
+            screen.show(meter.line(table.done + tally.puzzles, request.count), task=True)
+    invocation.summarize(request, screen, tally, error, **making_details(request.board, request.seed, table.done))
     return 1 if error is not None else 0
 
 
-def _columns(args: argparse.Namespace) -> dict[str, Any]:
+def _columns(board: Board, config: GenerateConfig) -> dict[str, Any]:
     """The columns of the output.
 
     The board is there only if it is not classic, ratings by technique only if puzzles are chosen by them. Instances
     with holes have no ratings.
     """
-    absent = {BOARD_COLUMN} if marked_board(args.board) is None else set()
-    if args.holes is not None:
+    absent = {BOARD_COLUMN} if marked_board(board) is None else set()
+    if config.holes is not None:
         absent.add("rating")
-    if args.technique is None and args.score is None:
+    if not config.by_technique:
         absent |= {"score", "technique"}
     return {name: kind for name, kind in _COLUMNS.items() if name not in absent}
 
 
-def _rows(args: argparse.Namespace, generator: Generator, made: Puzzles) -> dict[str, Any]:
+def _rows(generator: Generator, made: Puzzles) -> dict[str, Any]:
+    board = generator.board
     rows: dict[str, Any] = {
-        "puzzle": grid_column(made.puzzles, args.board),
-        "solution": grid_column(made.solutions, args.board),
+        "puzzle": grid_column(made.puzzles, board),
+        "solution": grid_column(made.solutions, board),
         "clues": made.clues,
         "rating": made.rating,
-        BOARD_COLUMN: [marked_board(args.board)] * len(made.clues),
+        BOARD_COLUMN: [marked_board(board)] * len(made.clues),
     }
     if generator.config.by_technique:
         found = generator.technique_ratings(made.puzzles)
         rows |= {"score": found.score, "technique": found.names.tolist()}
-    return {name: rows[name] for name in _columns(args)}
+    return {name: rows[name] for name in _columns(board, generator.config)}
 
 
-def _check_kept(args: argparse.Namespace, table: TableWriter, generator: Generator) -> None:
+def _check_kept(request: Request, table: TableWriter, generator: Generator) -> None:
     """Makes the first and the last puzzles of an earlier run again, to see that the arguments are the same.
 
     Raises:
@@ -254,15 +238,15 @@ def _check_kept(args: argparse.Namespace, table: TableWriter, generator: Generat
     """
     from jaxsudoku.generation import GenerationError
 
-    if table.done > args.count:
+    if table.done > request.count:
         raise ResumeError(
-            f"{args.output}: has {table.done} puzzles, more than {args.count}; the output is left as it is"
+            f"{request.output}: has {table.done} puzzles, more than {request.count}; the output is left as it is"
         )
     # at either end at most a stretch
     size = min(TABLE_SAMPLE, generator.stretch, table.done)
     for first in sorted({0, table.done - size}) if size else ():
         try:
-            table.check(first, grid_column(generator.make(first, size).puzzles, args.board))
+            table.check(first, grid_column(generator.make(first, size).puzzles, request.board))
         except (GenerationError, ResumeError) as error:
             raise ResumeError(
                 f"{error}. To be resumed it needs the seed, board and settings that it was made with, and all of its "
@@ -288,7 +272,7 @@ def add_grades(tally: Tally, made: Puzzles) -> None:
     tally.add(dict(zip(GRADES, counts, strict=True)))
 
 
-def making_details(args: argparse.Namespace, earlier: int) -> dict[str, Any]:
+def making_details(board: Board, seed: int, earlier: int) -> dict[str, Any]:
     """The end of the summary of commands that make or rate puzzles, after the ``earlier`` ones of a resumed run."""
     note = f"; {earlier:,} were there already" if earlier else ""
-    return {"note": note, "already_there": earlier, "board": str(args.board), "seed": args.seed}
+    return {"note": note, "already_there": earlier, "board": str(board), "seed": seed}

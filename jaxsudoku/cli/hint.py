@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import json
 import sys
-from collections.abc import Sequence
 
 from . import flags
-from .explain import add_explaining, proper_puzzle
+from .explain import Explaining, proper_puzzle
+from .inputs import one_puzzle
 from .invocation import Invocation
 from .outputs import put
-from .parser import Parser
+from .parser import flag
 
 SUMMARY = "the next step of a puzzle"
 
@@ -26,27 +26,26 @@ none, as the puzzle is complete or no technique helps.
 {flags.INPUT_SECTION}"""
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``hint``."""
-    del argv
-    add_explaining(parser)
-    parser.add_argument("--json", action="store_true", help="the step as JSON")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Explaining):
+    """What ``hint`` is asked for."""
+
+    json: bool = flag("the step as JSON", default=False)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Prints the step; the exit status."""
     del invocation
-    puzzle = proper_puzzle(args)
-    if puzzle is None:
+    proper = proper_puzzle(one_puzzle(request), request.up_to)
+    if proper is None:
         return 1
     from jaxsudoku.explanation import steps_of
 
-    step = next(steps_of(*puzzle), None)
-    if args.json:
+    step = next(steps_of(*proper), None)
+    if request.json:
         text = json.dumps(None if step is None else step.as_dict())
     elif step is None:
-        text = "No cell is open." if puzzle.puzzle.all() else "No technique helps."
+        text = "No cell is open." if proper.puzzle.all() else "No technique helps."
     else:
         text = step.text
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")

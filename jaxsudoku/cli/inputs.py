@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import dataclasses
 import io
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,9 @@ from jaxsudoku.io import (
 from jaxsudoku.runtime.suggestions import did_you_mean
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
+from . import flags
 from .outputs import check_printed
+from .parser import flag
 
 #: The name of puzzles given inline, in messages.
 INLINE = "<command line>"
@@ -46,57 +48,121 @@ _DIGITS = re.compile(r"[\d.*_-]+")
 _CELL = re.compile(r"\d{1,2}|[.*_-]")
 
 
+@dataclasses.dataclass(frozen=True)
+class PartInput:
+    """The input of a part of a job, which may be empty.
+
+    Attributes:
+      part: a slice of an input.
+      board: the board of the job.
+      declared_unique: whether the inputs of the job say that each puzzle has one solution.
+    """
+
+    part: Slice
+    board: Board
+    declared_unique: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """The puzzles that a command reads: one input or several puzzles given inline, their board and their column."""
+
+    input: tuple[str, ...] | str | PartInput = flag(
+        f"{flags.INPUT_HELP}; several puzzles may be given inline", "input", metavar="INPUT", nargs="+"
+    )
+    board: Board | None = flags.board_flag(named_by_input=True)
+    column: str | None = flag("column of puzzles in a table, key in JSON lines (default: puzzle)", metavar="NAME")
+    zero_based: bool = flag("digits are counted from 0, which is no blank; answers are from 1 on", default=False)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OnePuzzle(Inputs):
+    """The input, and the number of the puzzle in it."""
+
+    index: int = flags.number_flag("number of the puzzle in the input, from 1", default=1)
+
+
+class Input(NamedTuple):
+    """An open input.
+
+    Attributes:
+      puzzles: the puzzles; ``puzzles.name`` is the name of the input in messages.
+      path: its path, ``-`` for the standard input; the name of a shipped set or ``INLINE`` for others.
+      columns: the names of its columns, if it is a table.
+      declared_unique: whether a file says that its puzzles have one solution each (shipped ones are tested, so this is
+        False for them).
+    """
+
+    puzzles: PuzzleFile
+    path: str
+    columns: tuple[str, ...]
+    declared_unique: bool
+
+    @property
+    def board(self) -> Board:
+        """The board of the puzzles."""
+        return self.puzzles.board
+
+
 @contextlib.contextmanager
-def opened(args: argparse.Namespace, keep: Collection[str] = ()) -> Iterator[PuzzleFile]:
+def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
     """Opens the input of a command, finds its board and its first puzzle, before anything else is done.
 
     Args:
-      args: the arguments; ``board`` becomes the board of the puzzles, ``input`` the name of the input, a text,
-        ``columns`` the names of its columns, if it is a table, and ``declared_unique`` whether a file says that its
-        puzzles have one solution each (shipped ones are tested, so this is False for them). In a part of a job
-        ``input`` is a ``Slice``, and ``board`` and ``declared_unique`` are those of the job; it may be empty.
+      request: what to read.
       keep: columns of answers that ``chunks`` carries along.
 
     Raises:
       UsageError: the input is missing, holds no puzzles, names another board than ``--board``, or holds malformed
         puzzles given inline.
     """
-    if isinstance(args.input, Slice):
-        with open_slice(args.input, args.board, args.column) as puzzles:
-            args.input, args.columns = args.input.source, puzzles.check()
-            yield puzzles
+    given = request.input
+    if isinstance(given, PartInput):
+        with open_slice(given.part, given.board, request.column) as puzzles:
+            yield Input(puzzles, given.part.source, puzzles.check(), given.declared_unique)
         return
-    given = [args.input] if isinstance(args.input, str) else args.input
     with contextlib.ExitStack() as stack:
         with as_usage():
-            source, args.input, board = _find(given, args.board, args.zero_based)
-            zero_based = args.zero_based and not isinstance(source, _OneBased)
+            names = (given,) if isinstance(given, str) else given
+            source, path, board = _find(names, request.board, request.zero_based)
+            zero_based = request.zero_based and not isinstance(source, _OneBased)
             if isinstance(source, str):
                 source = stack.enter_context(_open(source))
-            puzzles = stack.enter_context(open_puzzles(source, board, column=args.column, zero_based=zero_based))
-        args.columns = puzzles.check()  # before an output is made, which would be left empty
-        args.board = puzzles.board
-        args.declared_unique = puzzles.unique and not isinstance(source, _Named)
+            puzzles = stack.enter_context(open_puzzles(source, board, column=request.column, zero_based=zero_based))
+        columns = puzzles.check()  # before an output is made, which would be left empty
         if not puzzles.has_puzzles(keep):
-            raise UsageError(no_puzzles(named(args.input)))
-        yield puzzles
+            raise UsageError(no_puzzles(puzzles.name))
+        yield Input(puzzles, path, columns, puzzles.unique and not isinstance(source, _Named))
 
 
-def one_puzzle(args: argparse.Namespace) -> Chunk:
-    """The puzzle ``--index`` of the input of a command that prints, as a chunk of one.
+class Puzzle(NamedTuple):
+    """A puzzle of an input: a chunk of one, its board, and the name of the input in messages."""
+
+    chunk: Chunk
+    board: Board
+    source: str
+
+    @property
+    def where(self) -> str:
+        """Its place, as in ``file:line``."""
+        return f"{self.source}:{self.chunk.lines[0]}"
+
+
+def one_puzzle(request: OnePuzzle) -> Puzzle:
+    """The puzzle ``--index`` of the input of a command that prints.
 
     Raises:
       UsageError: as ``opened``, or there is no such puzzle.
     """
     count = 0
-    with opened(args) as puzzles:
-        check_printed(args.input)
-        for chunk in puzzles.chunks():
-            row = args.index - 1 - chunk.start
+    with opened(request) as source:
+        check_printed(source.path)
+        for chunk in source.puzzles.chunks():
+            row = request.index - 1 - chunk.start
             if row < len(chunk):
-                return chunk[row : row + 1]
+                return Puzzle(chunk[row : row + 1], source.board, source.puzzles.name)
             count = chunk.start + len(chunk)
-    raise UsageError(f"{named(args.input)}: there is no puzzle {args.index}: it holds {count}")
+    raise UsageError(f"{source.puzzles.name}: there is no puzzle {request.index}: it holds {count}")
 
 
 def read_all(name: str, board: Board) -> np.ndarray:
@@ -118,11 +184,6 @@ def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
 def no_puzzles(name: str) -> str:
     """The message about an input without any puzzle, be it malformed."""
     return f"{name}: there are no puzzles in it"
-
-
-def named(path: str) -> str:
-    """The name of an input in messages."""
-    return "<stdin>" if path == "-" else path
 
 
 def _open(path: str) -> contextlib.AbstractContextManager[BinaryIO | str]:

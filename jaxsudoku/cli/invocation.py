@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import json
 import shlex
+import sys
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from jaxsudoku.core.board import Board
 from jaxsudoku.io import PuzzleFile
 from jaxsudoku.runtime.terminal.progress import Screen
 from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from .bad_lines import BadLines
-from .report import Tally, summarize
+from .outputs import Running
+from .report import Tally, counted, record
 
 
 class Abandonable(Protocol):
@@ -50,15 +52,44 @@ class Invocation:
         check_cache(screen)
         return screen
 
-    def bad_lines(self, screen: Screen, puzzles: PuzzleFile, board: Board) -> BadLines:
+    def bad_lines(self, screen: Screen, puzzles: PuzzleFile) -> BadLines:
         """What reports the bad lines of an input."""
-        return BadLines(screen, puzzles.name, board)
+        return BadLines(screen, puzzles.name, puzzles.board)
 
     def summarize(
-        self, args: argparse.Namespace, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
+        self, request: Running, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
     ) -> None:
-        """Reports what was done, as ``report.summarize``."""
-        summarize(args, screen, tally, self.began, error, note, **details)
+        """Prints the summary of a run, for people or as JSON, as the flags say, and why the run ended early.
+
+        Args:
+          request: what was asked for.
+          screen: where messages are printed.
+          tally: the puzzles of this run.
+          error: why the run ended early, None if it didn't.
+          note: the end of the line for people.
+          **details: further entries of the JSON object.
+        """
+        screen.clear()
+        startup, compiling, seconds = tally.start - self.began, tally.compile_seconds, tally.seconds
+        if request.json:
+            summary = record(
+                puzzles=tally.puzzles,
+                counts=tally.counts,
+                startup_seconds=startup,
+                compile_seconds=compiling,
+                seconds=seconds,
+                puzzles_per_second=tally.puzzles / seconds,
+                error=error,
+                **details,
+            )
+            print(json.dumps(summary), file=sys.stderr if request.output == "-" else sys.stdout)
+        elif not request.quiet:
+            screen.say(
+                f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){tally.listed()}; "
+                f"start {startup:.1f} s, compilation {compiling:.1f} s{note}"
+            )
+        if error is not None:
+            screen.say(f"jaxsudoku: error: {error}")
 
     def resume_command(self) -> str:
         """The command that resumes this run: with --resume, without the flags that --resume excludes."""

@@ -11,12 +11,12 @@ import itertools
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.io import LineError, PuzzleFileError, Slice, check_folder_name, expand, open_slice, slices
+from jaxsudoku.io import Kind, LineError, PuzzleFileError, Slice, check_folder_name, expand, open_slice, slices
 from jaxsudoku.io.parquet import Parquet
 from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
@@ -28,8 +28,10 @@ from jaxsudoku.runtime.workers import run as run_items
 from jaxsudoku.runtime.workers.pool import versions
 
 from . import flags
-from .inputs import no_puzzles
+from .inputs import Inputs, PartInput, no_puzzles
 from .invocation import Invocation
+from .outputs import Writing
+from .parser import flag
 from .part import Part, PartTask, check_details
 from .plan import Plan
 from .report import QUOTED, counted, listed
@@ -54,24 +56,17 @@ workers: with --workers the puzzles are files in a folder, part-00000 and so on,
 
 #: How many messages of parts are shown; those of different files may differ by their names alone.
 _NOTES = 10
-#: Arguments on which the answers of a job do not depend.
-_FREE = {"command", "force", "input", "json", "output", "parser", "program", "quiet", "resume", "run", "workers"}
+#: Fields of a request on which the answers of a job do not depend.
+_FREE = {"config", "force", "input", "json", "output", "quiet", "resume", "workers"}
 
 
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of commands that may be jobs."""
-    add_workers(parser, "do the work in parts", "; --output is then a folder, a path or a URL")
-    flags.add_number(parser, "--part-size", "with --workers: about so many puzzles in a part (default: by the board)")
-
-
-def add_workers(parser: argparse.ArgumentParser, what: str, note: str = "") -> None:
+def workers_flag(what: str, note: str = "") -> Any:
     """The workers; the help says what they do."""
-    parser.add_argument(
-        "--workers",
+    return flag(
+        f"{what} by N processes of this machine, or by actors of Ray (extra ray), on the cluster of RAY_ADDRESS "
+        f"or on this machine{note}",
         type=_workers,
         metavar="N|ray|ray:N",
-        help=f"{what} by N processes of this machine, or by actors of Ray (extra ray), on the cluster of RAY_ADDRESS "
-        f"or on this machine{note}",
     )
 
 
@@ -82,44 +77,84 @@ def _workers(text: str) -> Workers:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Parted(Writing):
+    """An output that may be made in parts, by several workers."""
+
+    workers: Workers | None = workers_flag("do the work in parts", "; --output is then a folder, a path or a URL")
+    part_size: int | None = flags.number_flag("with --workers: about so many puzzles in a part (default: by the board)")
+
+    def __post_init__(self) -> None:
+        if self.workers is not None and self.output == "-":
+            raise UsageError("--workers needs --output, a folder for the parts")
+        if self.workers is not None and self.force:
+            raise UsageError("--force does not go with --workers: remove the folder of the job, or name another")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Answering(Parted, Inputs):
+    """Puzzles to answer, and the output of the answers."""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """What a job does: its inputs, the work of each part, and a note for the user, which may be empty."""
+    """What a job does.
 
+    Attributes:
+      run: runs the command: (request, Invocation) to the exit status.
+      inputs: the inputs as they are now.
+      parts: the work of each part.
+      board: the board.
+      kind: of the files of the parts.
+      note: for the user; may be empty.
+      limit: as in ``Tally``.
+    """
+
+    run: Callable[[Any, Invocation], int]
     inputs: list[dict[str, Any]]
-    parts: Sequence[Slice | tuple[int, int]]
+    parts: Sequence[PartInput | tuple[int, int]]
     board: Board
-    declared_unique: bool
-    kind: str
+    kind: Kind
     note: str
+    limit: int | None = None
 
 
-def answer(args: argparse.Namespace, invocation: Invocation) -> int:
-    """Runs a command that answers puzzles as a job; the exit status."""
-    if args.output == "-":
-        raise UsageError("--workers needs --output, a folder for the parts")
+def answer(
+    run: Callable[[Any, Invocation], int], request: Answering, invocation: Invocation, limit: int | None = None
+) -> int:
+    """Runs a command that answers puzzles as a job; the exit status.
+
+    Args:
+      run: the function ``run`` of the command's module, which answers each part.
+      request: what is asked for.
+      invocation: the run of the job.
+      limit: as in ``Tally``.
+    """
+    assert isinstance(request.input, tuple) and request.workers is not None
     with as_usage():
-        files = expand([args.input] if isinstance(args.input, str) else args.input)
+        files = expand(request.input)
         boards: dict[Board, str] = {}
         found, inputs, claimed, columns, any_puzzles = [], [], [], 0, False
         for file in files:
-            opened, parts = slices(file, args.board, args.column, _size(args, args.board), zero_based=args.zero_based)
+            size = _size(request, request.board)
+            opened, parts = slices(file, request.board, request.column, size, zero_based=request.zero_based)
             boards.setdefault(opened.board, file)
             found += parts
             claimed.append(opened.unique)
             columns += opened.format.name in ("CSV", "Parquet")
             inputs.append(_described(file))
-            any_puzzles = any_puzzles or any(_has_puzzles(part, opened.board, args.column) for part in parts)
+            any_puzzles = any_puzzles or any(_has_puzzles(part, opened.board, request.column) for part in parts)
         if not any_puzzles:
             raise UsageError(no_puzzles(", ".join(files)))
     if len(boards) > 1:
         (one, first), (other, second) = list(boards.items())[:2]
         raise UsageError(f"{first} is of {one}, {second} of {other}: solve them one by one")
     kinds = {part.kind for part in found}
-    kind = args.format or ("parquet" if kinds == {"Parquet"} else "csv" if columns == len(files) and files else "text")
+    by_inputs: Kind = "parquet" if kinds == {"Parquet"} else "csv" if columns == len(files) and files else "text"
     board = next(iter(boards))
-    note = idle(args.workers, len(found), _uncut(found, _size(args, board)))
-    return _run(args, invocation, _Work(inputs, found, board, all(claimed), kind, note))
+    note = idle(request.workers, len(found), _uncut(found, _size(request, board)))
+    work = [PartInput(part, board, all(claimed)) for part in found]
+    return _run(request, invocation, _Work(run, inputs, work, board, request.format or by_inputs, note, limit))
 
 
 def _has_puzzles(part: Slice, board: Board, column: str | None) -> bool:
@@ -130,15 +165,15 @@ def _has_puzzles(part: Slice, board: Board, column: str | None) -> bool:
         return True
 
 
-def make(args: argparse.Namespace, invocation: Invocation) -> int:
-    """Runs a command that makes ``args.count`` puzzles as a job; the exit status."""
-    if args.output == "-":
-        raise UsageError("--workers needs --output, a folder for the parts")
-    size = args.part_size or _size(args, args.board) // 64
-    starts = range(0, args.count, size)
-    parts = [(start, min(size, args.count - start)) for start in starts]
-    note = idle(args.workers, len(parts), _smaller("part", size))
-    return _run(args, invocation, _Work([], parts, args.board, False, args.format or "csv", note))
+def make(
+    run: Callable[[Any, Invocation], int], request: Parted, invocation: Invocation, count: int, board: Board
+) -> int:
+    """Runs a command that makes so many puzzles as a job; the exit status. Arguments are those of ``answer``."""
+    assert request.workers is not None
+    size = request.part_size or _size(request, board) // 64
+    parts = [(start, min(size, count - start)) for start in range(0, count, size)]
+    note = idle(request.workers, len(parts), _smaller("part", size))
+    return _run(request, invocation, _Work(run, [], parts, board, request.format or "csv", note))
 
 
 def _uncut(parts: Sequence[Slice], size: int) -> str:
@@ -170,10 +205,9 @@ def idle_shards(workers: Workers, count: int, size: int) -> str:
     return idle(workers, -(-count // size), _smaller("shard", size))
 
 
-def _size(args: argparse.Namespace, board: Board | None) -> int:
+def _size(request: Parted, board: Board | None) -> int:
     """The puzzles of a part."""
-    size: int | None = args.part_size
-    return size or max(1, _PUZZLES * 9**3 // (board or Board.classic()).candidates)
+    return request.part_size or max(1, _PUZZLES * 9**3 // (board or Board.classic()).candidates)
 
 
 def _described(file: str) -> dict[str, Any]:
@@ -187,9 +221,10 @@ def _described(file: str) -> dict[str, Any]:
     return {"name": file, "bytes": info["size"], "modified": str(tag)}
 
 
-def _settings(args: argparse.Namespace, board: Board) -> dict[str, Any]:
+def _settings(request: Parted, board: Board) -> dict[str, Any]:
     """What the answers depend on, as values of JSON."""
-    values = {name: value for name, value in vars(args).items() if name not in _FREE and not callable(value)}
+    config = dataclasses.asdict(request.config) if hasattr(request, "config") else {}
+    values = {name: value for name, value in (vars(request) | config).items() if name not in _FREE}
     values["board"] = str(board)
     network = values.get("network")
     if network is not None and os.path.isfile(network):
@@ -198,45 +233,46 @@ def _settings(args: argparse.Namespace, board: Board) -> dict[str, Any]:
     return {**texts, "versions": versions()}
 
 
-def _run(args: argparse.Namespace, invocation: Invocation, work: _Work) -> int:
+def _run(request: Parted, invocation: Invocation, work: _Work) -> int:
     """Does the parts that the folder of the job lacks, and reports; the exit status."""
-    if getattr(args, "history", None):
-        raise UsageError("--history does not go with --workers")
-    if not os.path.isdir(args.output):
+    assert request.workers is not None
+    if not os.path.isdir(request.output):
         with as_usage():
-            check_folder_name(args.output)
-    if args.force:
-        raise UsageError("--force does not go with --workers: remove the folder of the job, or name another")
+            check_folder_name(request.output)
     if len(work.parts) > _MOST_PARTS:
         raise UsageError(f"{len(work.parts):,} parts are too many: give a larger --part-size")
-    items = [list(part) if isinstance(part, tuple) else dataclasses.asdict(part) for part in work.parts]
+    items = [list(part) if isinstance(part, tuple) else dataclasses.asdict(part.part) for part in work.parts]
     suffix = {"text": ".txt"}.get(work.kind, f".{work.kind}")
-    plan = Plan(args.command, _settings(args, work.board), work.inputs, [{"work": item} for item in items], suffix)
+    command = work.run.__module__.rpartition(".")[2]
+    plan = Plan(command, _settings(request, work.board), work.inputs, [{"work": item} for item in items], suffix)
     with as_usage((ValueError, ImportError)):
-        folder = PartFolder(args.output)
+        folder = PartFolder(request.output)
     parts = [Part(number, plan.part(number), part) for number, part in enumerate(work.parts)]
-    task = PartTask(tuple(invocation.argv), folder, work.kind, work.board, work.declared_unique)
-    screen = Screen(bar=not args.quiet)
-    job = _Job(args, screen, invocation.began, len(parts))
+    part_request = dataclasses.replace(
+        request, format=work.kind, workers=None, resume=False, force=True, json=False, quiet=False
+    )
+    task = PartTask(work.run, part_request, folder)
+    screen = Screen(bar=not request.quiet)
+    job = _Job(request, screen, invocation.began, len(parts), work.limit)
 
     def check(number: int, record: Record) -> None:
-        check_details(record.details, parts[number].work)
+        check_details(record.details, isinstance(parts[number].work, PartInput))
 
-    if work.note and not args.quiet:
+    if work.note and not request.quiet:
         screen.say(work.note)
-    if args.resume:
+    if request.resume:
         screen.show("comparing checksums of finished parts ...", now=True)
     with contextlib.ExitStack() as stack:
         with as_usage((FileExistsError, BlockingIOError, NotADirectoryError, PermissionError)):
-            records = stack.enter_context(folder.begun(plan, args.resume, check, screen.say))
+            records = stack.enter_context(folder.begun(plan, request.resume, check, screen.say))
         job.begin(records)
         left = [part for part in parts if part.number not in records]
         try:
-            for number, record in run_items(args.workers, task, left):
+            for number, record in run_items(request.workers, task, left):
                 records[left[number].number] = record
                 job.add(record)
         except Stop as stop:
-            stop.advice = f"finished parts of {args.output} stay; to go on: {invocation.resume_command()}"
+            stop.advice = f"finished parts of {request.output} stay; to go on: {invocation.resume_command()}"
             raise
         except JobError as error:
             job.fail(f"{error}; finished parts stay, and --resume goes on")
@@ -249,18 +285,19 @@ class _Job:
     """The progress and the summary of a job.
 
     Args:
-      args: the arguments.
+      request: what is asked for.
       screen: where they are shown.
       began: the time of the start of the command.
       count: the number of parts.
+      limit: as in ``Tally``.
 
     Attributes:
       failed: whether some part could not be read to its end, or the job could not go on.
     """
 
-    def __init__(self, args: argparse.Namespace, screen: Screen, began: float, count: int) -> None:
+    def __init__(self, request: Parted, screen: Screen, began: float, count: int, limit: int | None) -> None:
         self.failed = False
-        self._args, self._screen, self._began, self._count = args, screen, began, count
+        self._request, self._screen, self._began, self._count, self._limit = request, screen, began, count, limit
         self._counts: collections.Counter[str] = collections.Counter()
         self._earlier, self._done, self._notes = 0, 0, dict[str, None]()
         self._start = time.perf_counter()
@@ -280,7 +317,7 @@ class _Job:
         for note in record.details.get("notes", ()):
             if note not in self._notes and len(self._notes) < _NOTES:
                 self._notes[note] = None
-                if not self._args.quiet:
+                if not self._request.quiet:
                     self._screen.say(note)
         if record.details["error"]:
             self.fail(record.details["error"])
@@ -299,11 +336,11 @@ class _Job:
         self._screen.show(f"{line}; {counted(puzzles)}{rates}{self._listed(self._counts)}", now=True, task=True)
 
     def _listed(self, counts: Mapping[str, int]) -> str:
-        return listed(counts, getattr(self._args, "limit", None))
+        return listed(counts, self._limit)
 
     def finish(self, parts: Sequence[tuple[Part, Record]]) -> int:
         """Prints the bad lines and the summary; the exit status."""
-        args, screen = self._args, self._screen
+        request, screen = self._request, self._screen
         seconds = max(time.perf_counter() - self._start, 1e-9)
         screen.clear()
         for error in itertools.islice(_bad_lines(parts), QUOTED):
@@ -318,14 +355,14 @@ class _Job:
         ordered = {name: counts[name] for name in (*named, *sorted(set(counts) - set(named), key=int))}
         puzzles = self._counts.total()
         rate = puzzles / seconds
-        if args.json:
+        if request.json:
             summary = {
                 "puzzles": puzzles,
                 "already_there": self._earlier,
                 "counts": ordered,
                 "bad": bad,
                 "parts": len(parts),
-                "workers": str(args.workers),
+                "workers": str(request.workers),
                 "startup_seconds": round(self._start - self._began, 6),
                 "seconds": round(seconds, 6),
                 "puzzles_per_second": round(rate, 6),
@@ -334,7 +371,7 @@ class _Job:
                 "versions": versions(),
             }
             print(json.dumps(summary))
-        elif not args.quiet:
+        elif not request.quiet:
             earlier = f"; {self._earlier:,} were there already" if self._earlier else ""
             screen.say(
                 f"{counted(puzzles)} in {seconds:.2f} s ({rate:,.0f}/s){self._listed(ordered)}; {len(parts):,} parts, "
@@ -347,9 +384,9 @@ def _bad_lines(parts: Sequence[tuple[Part, Record]]) -> Iterator[LineError]:
     """The bad lines of all parts that are kept, by their numbers in whole files."""
     before: collections.Counter[str] = collections.Counter()  # lines of earlier slices
     for part, record in parts:
-        if not isinstance(part.work, Slice):
+        if not isinstance(part.work, PartInput):
             continue
-        details, source = record.details, part.work.source
+        details, source = record.details, part.work.part.source
         for line, cause in details["errors"]:
             yield LineError(source, line - details["header_lines"] + before[source], cause)
         before[source] += details["lines"]

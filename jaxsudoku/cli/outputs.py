@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
+from jaxsudoku.core.board import Board
 from jaxsudoku.io import Kind, TableWriter, check_form, check_kind, check_output, header_lines
 from jaxsudoku.runtime.terminal.failure import as_usage
+
+from . import flags
+from .parser import Last, flag
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Running(Last):
+    """The file of answers, batches, the seed, and what is reported."""
+
+    output: str = flag("file of answers (default: the standard output)", type=flags.output, default="-", metavar="FILE")
+    batch_size: int | None = flags.number_flag(
+        "puzzles read, solved and written at a time; smaller batches of hard puzzles show progress and save work "
+        "sooner (default: by the machine)"
+    )
+    seed: int = flags.seed_flag()
+    json: bool = flag(
+        "summary as a JSON object, on the standard output unless the answers go there; then on the standard error",
+        default=False,
+    )
+    quiet: bool = flag("neither progress nor summary; errors are still reported", default=False)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Writing(Running):
+    """An output of puzzles or answers, which may exist."""
+
+    format: Kind | None = flags.format_flag("by the output's suffix")
+    resume: bool = flag(
+        "keep what an earlier run wrote, and go on after it; give the same flags, as answers that are there stay, "
+        "unsolved ones too",
+        default=False,
+        exclusive="existing",
+    )
+    force: bool = flag("replace an existing output", default=False, exclusive="existing")
+
+    @property
+    def table_kind(self) -> Kind | None:
+        """The kind of a table, None if its name tells; CSV on the standard output, so that all columns are there."""
+        return self.format or ("csv" if self.output == "-" else None)
 
 
 def check_outputs(
@@ -41,19 +81,19 @@ def check_outputs(
             check_form(json, ".json")
 
 
-def check_answers(args: argparse.Namespace, kind: Kind | None) -> None:
+def check_answers(request: Writing, kind: Kind | None) -> None:
     """Checks the output of a command that answers or makes puzzles, before anything else is done.
 
     Args:
-      args: the arguments, with ``output``, ``force`` and ``resume``.
-      kind: of the output, None if its name tells.
+      request: the output.
+      kind: its kind, None if its name tells.
 
     Raises:
       UsageError: it has no such form, exists and is not to be replaced or resumed, or can't be written.
     """
     with as_usage():
-        check_kind(args.output, kind, args.resume)
-        check_output(args.output, exist_ok=args.resume or args.force, resumable=True)
+        check_kind(request.output, kind, request.resume)
+        check_output(request.output, exist_ok=request.resume or request.force, resumable=True)
 
 
 def check_printed(*reads: str) -> None:
@@ -62,24 +102,18 @@ def check_printed(*reads: str) -> None:
         check_output("-", reads=reads)
 
 
-def table_kind(args: argparse.Namespace) -> Kind | None:
-    """The kind of a table, None if its name tells; CSV on the standard output, so that all columns are there."""
-    kind: Kind | None = args.format or ("csv" if args.output == "-" else None)
-    return kind
-
-
 def open_table(
-    args: argparse.Namespace, columns: Mapping[str, Any], source: str | None = None, resumable: bool = True
+    request: Writing, board: Board, columns: Mapping[str, Any], source: str | None = None, resumable: bool = True
 ) -> TableWriter:
     """The output of a command that writes a table of puzzles; raises as ``TableWriter`` does."""
     return TableWriter(
-        args.output,
+        request.output,
         columns,
-        kind=table_kind(args),
-        force=args.force,
-        resume=args.resume,
+        kind=request.table_kind,
+        force=request.force,
+        resume=request.resume,
         source=source,
-        heading=header_lines(args.board),
+        heading=header_lines(board),
         resumable=resumable,
     )
 

@@ -1,9 +1,13 @@
-"""The parser of commands: each adds its own flags once it is chosen, and errors are one line."""
+"""The parser of commands: each adds its own flags once it is chosen, and makes a request of what is given."""
 
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
+import dataclasses
+import functools
+import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
@@ -11,9 +15,15 @@ from typing import Any, NoReturn, Protocol
 from jaxsudoku.runtime.suggestions import did_you_mean
 from jaxsudoku.runtime.terminal.streams import print_error
 
+from .fields import config_values
+
 
 class Command(Protocol):
     """The module of a command, or of an action of one; the last part of its name is the name of the command.
+
+    It has a frozen dataclass ``Request``, and a function ``run``: (request, Invocation) to the exit status. Or it has
+    ``add_flags``: (parser, the arguments after the command), which calls ``Parser.add_request``, where flags depend on
+    arguments, as a solver has its own.
 
     Attributes:
       SUMMARY: what the command does, in a line of ``--help``.
@@ -24,13 +34,32 @@ class Command(Protocol):
     SUMMARY: str
     EPILOG: str
 
-    def add_flags(self, parser: Parser, argv: Sequence[str]) -> None:
-        """Adds the flags, and sets the default ``run``: (arguments, Invocation) to the exit status.
 
-        Args:
-          parser: the parser of the command.
-          argv: the arguments after the command, since flags may depend on them: a solver has its own.
-        """
+def flag(
+    text: str, name: str = "", *, default: Any = None, exclusive: str = "", words: Iterable[str] = (), **options: Any
+) -> Any:
+    """A field of a request, and its flag. A bool that is False by default is a flag without a value.
+
+    Args:
+      text: the help.
+      name: of the flag, or of an argument without dashes, which is required; by default that of the field with dashes.
+      default: of the field; none where the flag is required.
+      exclusive: flags with the same word exclude each other.
+      words: values that shells complete, where ``choices`` are not given.
+      **options: of ``add_argument``.
+    """
+    if options.get("required") or not (name or "-").startswith("-"):
+        default = dataclasses.MISSING
+    options["help"] = text
+    if default is False:
+        options["action"] = "store_true"
+    return dataclasses.field(
+        default=default, metadata={"name": name, "exclusive": exclusive, "words": words, "options": options}
+    )
+
+
+class Last:
+    """Base of parts of requests whose flags come after all others."""
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
@@ -72,10 +101,53 @@ class Parser(argparse.ArgumentParser):
                 help=summary,
                 description=f"{summary[0].upper()}{summary[1:]}.",
                 epilog=command.EPILOG,
-                define=command.add_flags,
+                define=getattr(command, "add_flags", None) or functools.partial(_add_request, command),
             )
             parser.set_defaults(parser=parser)
             self.commands[name] = parser
+
+    def add_request(
+        self,
+        request: type,
+        run: Callable[[Any, Any], int],
+        check: Callable[[argparse.Namespace], object] = lambda args: None,
+        **configs: type,
+    ) -> None:
+        """Adds the flags of a request, and sets the defaults ``run`` and ``make``: parsed arguments to the request.
+
+        Args:
+          request: a frozen dataclass. Fields that are not made by ``flag`` have no flag.
+          run: runs the command: (request, Invocation) to the exit status.
+          check: checks parsed arguments, where it matters which of them are given.
+          **configs: the type of a field whose flags ``add_config`` adds.
+
+        A ValueError of the check, of the request and of configs is an error of usage.
+        """
+
+        def make(args: argparse.Namespace) -> Any:
+            given = {name: value for name, value in config_values(args, request).items() if value is not None}
+            values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+            with self.errors():
+                check(args)
+                return request(**values, **{name: kind(**config_values(args, kind)) for name, kind in configs.items()})
+
+        self.set_defaults(run=run, make=make)
+        groups: dict[str, Any] = collections.defaultdict(self.add_mutually_exclusive_group) | {"": self}
+        bases = [base for base in request.__mro__[1:] if issubclass(base, Last)]
+        last = {name for base in bases for name in inspect.get_annotations(base)}
+        for field in sorted(dataclasses.fields(request), key=lambda field: field.name in last):
+            if field.metadata:
+                name = field.metadata["name"] or f"--{field.name.replace('_', '-')}"
+                dest = {"dest": field.name} if name.startswith("-") else {}
+                self.add_flag(name, field, groups[field.metadata["exclusive"]], **dest)
+                if field.metadata["words"]:
+                    self.words[field.name] = field.metadata["words"]
+
+    def add_flag(self, name: str, field: Any, group: Any = None, **options: Any) -> None:
+        """Adds a flag that ``flag`` describes, to a group or else to the parser; options are of ``add_argument``."""
+        if field.default is not dataclasses.MISSING:
+            options["default"] = [] if field.default == () else field.default
+        (group or self).add_argument(name, **field.metadata["options"], **options)
 
     def define(self, argv: Sequence[str] = ()) -> None:
         """Adds the flags of the command, unless that is done already."""
@@ -112,6 +184,11 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             hint = did_you_mean(value, map(str, action.choices or ()))
             raise argparse.ArgumentError(action, f"{error.message}{hint}") from error
+
+
+def _add_request(command: Any, parser: Parser, argv: Sequence[str]) -> None:
+    del argv
+    parser.add_request(command.Request, command.run)
 
 
 def find_values(argv: Sequence[str], flag: str) -> list[str]:

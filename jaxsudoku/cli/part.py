@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import copy
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-from jaxsudoku.core.board import Board
-from jaxsudoku.io import LineError, LineStream, PuzzleFile, Slice
+from jaxsudoku.io import LineError, LineStream, PuzzleFile
 from jaxsudoku.runtime.files import JsonError, field
 from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.terminal.progress import Screen
 from jaxsudoku.runtime.terminal.stop import Signals
 
 from .bad_lines import BadLines
-from .invocation import Abandonable, Invocation, check_cache
+from .inputs import PartInput
+from .invocation import Invocation, check_cache
+from .outputs import Running
 from .report import Tally, record
 
 #: Digits of the largest number of solutions in a record.
@@ -33,15 +31,15 @@ class Part:
     Attributes:
       number: its number.
       file: the name of its file.
-      work: the slice of an input; or, of puzzles that are made, the number of the first and how many.
+      work: the input; or, of puzzles that are made, the number of the first and how many.
     """
 
     number: int
     file: str
-    work: Slice | tuple[int, int]
+    work: PartInput | tuple[int, int]
 
     def __str__(self) -> str:
-        of = f"{self.work.source}" if isinstance(self.work, Slice) else f"puzzles from {self.work[0]} on"
+        of = self.work.part.source if isinstance(self.work, PartInput) else f"puzzles from {self.work[0]} on"
         return f"part {self.number} ({of})"
 
 
@@ -50,39 +48,28 @@ class PartTask:
     """Runs a command on parts: a ``workers.Task``.
 
     Attributes:
-      argv: the arguments of the job.
+      run: runs the command: (request, Invocation) to the exit status.
+      request: what is asked for, but for the input, or the puzzles to make, and the output.
       folder: where parts are written.
-      kind: the kind of their files.
-      board: the board of the job.
-      declared_unique: whether its inputs say that each puzzle has one solution.
     """
 
-    argv: tuple[str, ...]
+    run: Callable[[Any, Invocation], int]
+    request: Any
     folder: PartFolder
-    kind: str
-    board: Board
-    declared_unique: bool
 
     def begin(self) -> Callable[[Part], Record]:
         """The function of a part."""
-        from . import make_parser
+        check_cache(_Notes())
+        return self._do
 
-        args = make_parser().parse_args(list(self.argv))
-        args.workers, args.resume, args.force, args.quiet, args.json = None, False, True, False, False
-        args.format, args.board, args.declared_unique = self.kind, self.board, self.declared_unique
-        screen = _Notes()
-        check_cache(screen)
-        return lambda part: self._do(copy.copy(args), part)
-
-    def _do(self, args: argparse.Namespace, part: Part) -> Record:
-        if isinstance(part.work, Slice):
-            args.input = part.work
+    def _do(self, part: Part) -> Record:
+        if isinstance(part.work, PartInput):
+            changes: dict[str, Any] = {"input": part.work}
         else:
-            args.start, args.count = part.work
-        invocation = PartInvocation(list(self.argv), Signals(), time.perf_counter(), part.number, keep_unfinished=False)
+            changes = {"start": part.work[0], "count": part.work[1]}
+        invocation = PartInvocation([], Signals(), time.perf_counter(), part.number, keep_unfinished=False)
         with self.folder.writing(part.file) as path:
-            args.output = path
-            args.run(args, invocation)
+            self.run(dataclasses.replace(self.request, output=path, **changes), invocation)
             return self.folder.finish(path, invocation.details)
 
 
@@ -102,28 +89,25 @@ class PartInvocation(Invocation):
         self.details["notes"] = notes.said
         return notes
 
-    def bad_lines(self, screen: Screen, puzzles: PuzzleFile, board: Board) -> BadLines:
+    def bad_lines(self, screen: Screen, puzzles: PuzzleFile) -> BadLines:
         """Keeps the bad lines."""
-        return _KeptLines(screen, puzzles, board, self.details)
+        return _KeptLines(screen, puzzles, self.details)
 
     def summarize(
-        self, args: argparse.Namespace, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
+        self, request: Running, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
     ) -> None:
         """Keeps the summary."""
         about = record(seconds=tally.seconds, compile_seconds=tally.compile_seconds)
         self.details.update(counts=tally.counts, error=error, summary=details, worker=os.getpid(), **about)
 
-    @contextlib.contextmanager
-    def resumable(self, output: str, sink: Abandonable) -> Iterator[None]:
-        """A block at whose end the output is closed in any case."""
-        try:
-            yield
-        finally:
-            sink.abandon()
 
+def check_details(details: dict[str, Any], answers: bool) -> None:
+    """Checks what the record of a part says of it, as ``PartInvocation`` reports it; raises JsonError.
 
-def check_details(details: dict[str, Any], work: Slice | tuple[int, int]) -> None:
-    """Checks what the record of a part says of it, as ``PartInvocation`` reports it; raises JsonError."""
+    Args:
+      details: what it says.
+      answers: whether the part has an input.
+    """
     counts = field(details, "counts", dict)
     for name in counts:
         field(counts, name, int)
@@ -136,7 +120,7 @@ def check_details(details: dict[str, Any], work: Slice | tuple[int, int]) -> Non
         field(details, "error", str)
     if not all(isinstance(note, str) for note in field({"notes": [], **details}, "notes", list)):
         raise JsonError("'notes' has an entry that is not a text")
-    if isinstance(work, Slice) and details.get("error") is None:
+    if answers and details.get("error") is None:
         for name in ("bad", "lines", "header_lines"):
             field(details, name, int)
         for entry in field(details, "errors", list):
@@ -163,8 +147,8 @@ class _Notes(Screen):
 class _KeptLines(BadLines):
     """Bad lines that are kept in the details of a part, with what is needed to number them in the whole file."""
 
-    def __init__(self, screen: Screen, puzzles: PuzzleFile, board: Board, details: dict[str, Any]) -> None:
-        super().__init__(screen, puzzles.name, board)
+    def __init__(self, screen: Screen, puzzles: PuzzleFile, details: dict[str, Any]) -> None:
+        super().__init__(screen, puzzles.name, puzzles.board)
         self._stream, self._details = puzzles.stream, details
         details["errors"] = []
 

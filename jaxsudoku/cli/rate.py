@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from jaxsudoku.io import (
     ANSWER_COLUMNS,
     PUZZLE_COLUMNS,
     Chunk,
+    Kind,
     ResumeError,
     TableWriter,
     grid_column,
@@ -31,9 +33,8 @@ from . import flags, job
 from .generate import making_details
 from .inputs import opened
 from .invocation import Invocation
-from .outputs import check_answers, open_table, table_kind
-from .parser import Parser
-from .report import say_replaced
+from .outputs import check_answers, open_table
+from .parser import Parser, flag
 from .run import Run, searchable
 from .verdicts import INVALID, MALFORMED, SEVERAL, UNSATISFIABLE, verdicts
 
@@ -77,66 +78,61 @@ _BATCH_SIZE = 8192
 _RATED_AGAIN, _INFINITE_AGAIN = 8, 32
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(job.Answering):
+    """What ``rate`` is asked for."""
+
+    by: str = flag(
+        "branch nodes of searches, or the hardest technique (default: nodes)", choices=RATED_BY, default="nodes"
+    )
+    searches: int = flags.number_flag("of ratings by nodes, searches whose branch nodes are averaged", SEARCHES)
+    up_to: str | None = flags.up_to_flag()
+    format: Kind | None = flags.format_flag("by the output's suffix, csv on the standard output")
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``rate``."""
     del argv
-    flags.add_input(parser)
-    parser.add_argument(
-        "--by",
-        choices=RATED_BY,
-        default="nodes",
-        help="branch nodes of searches, or the hardest technique (default: nodes)",
-    )
-    text = f"of ratings by nodes, searches whose branch nodes are averaged (default: {SEARCHES})"
-    flags.add_number(parser, "--searches", text)
-    flags.add_up_to(parser)
-    flags.add_output(parser)
-    flags.add_running(parser)
-    parser.set_defaults(seed=None)  # that it is not given
-    flags.add_format(parser, "by the output's suffix, csv on the standard output")
-    flags.add_existing(parser)
-    job.add_flags(parser)
-    parser.set_defaults(run=run)
+    parser.add_request(Request, run, _check)
+    parser.set_defaults(seed=None, searches=None)  # that they are not given
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def _check(args: argparse.Namespace) -> None:
+    """Raises ValueError if a flag is of the other kind of ratings."""
+    by_nodes = [name for name in ("seed", "searches") if getattr(args, name) is not None]
+    if args.by == "technique" and by_nodes:
+        raise ValueError(f"--{by_nodes[0]} is of ratings --by nodes")
+    if args.by == "nodes" and args.up_to is not None:
+        raise ValueError("--up-to is of ratings --by technique")
+
+
+def run(request: Request, invocation: Invocation) -> int:
     """Rates; the exit status."""
-    _check_flags(args)
-    if args.workers is not None:
-        return job.answer(args, invocation)
-    check_answers(args, table_kind(args))
-    number, label = _RATED[args.by]
+    if request.workers is not None:
+        return job.answer(run, request, invocation)
+    check_answers(request, request.table_kind)
+    number, label = _RATED[request.by]
     columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object, "status": object}
-    with opened(args, keep=ANSWER_COLUMNS) as puzzles:
+    with opened(request, keep=ANSWER_COLUMNS) as source:
+        board = source.board
         # answers of an earlier `solve` are carried along
-        chunks = mark_board(puzzles.chunks(args.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), args.board)
+        chunks = mark_board(source.puzzles.chunks(request.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), board)
         first = next(chunks, None)  # before an output is made, which a failure would leave empty
         # earlier ratings are replaced
         extras = [name for name in (first.extras if first is not None else ()) if name not in columns]
         with as_usage():
             whole = columns | dict.fromkeys(extras, object)
-            table = open_table(args, whole, args.input, invocation.keep_unfinished)
+            table = open_table(request, board, whole, source.path, invocation.keep_unfinished)
         chunks = itertools.chain([] if first is None else [first], chunks)
-        with invocation.resumable(args.output, table):
-            labels = [*NUMBERS, _BEYOND] if args.by == "technique" else _SOLVED_BY.tolist()
-            work = Run(args, invocation, puzzles, (*labels, "complete", SEVERAL, UNSATISFIABLE, INVALID, MALFORMED))
-            say_replaced(work.screen, args, table_kind(args), (*PUZZLE_COLUMNS, *columns))
-            rater = Rater(args.board, args.seed, args.searches, args.by, args.up_to, lambda done, _: work.show(done))
-            sink = RatingWriter(table, args.output, rater, extras)
-            work.answer(chunks, rater, sink, functools.partial(_outcomes, args.board), rowwise=True)
-            return work.finish(**making_details(args, table.done))
-
-
-def _check_flags(args: argparse.Namespace) -> None:
-    """Ends the command if a flag is of the other kind of ratings; fills in the defaults of the others."""
-    if args.by == "technique":
-        for name in ("seed", "searches"):
-            if getattr(args, name) is not None:
-                args.parser.error(f"--{name} is of ratings --by nodes")
-    elif args.up_to is not None:
-        args.parser.error("--up-to is of ratings --by technique")
-    args.seed = 0 if args.seed is None else args.seed
-    args.searches = args.searches or SEARCHES
+        with invocation.resumable(request.output, table):
+            labels = [*NUMBERS, _BEYOND] if request.by == "technique" else _SOLVED_BY.tolist()
+            outcomes = (*labels, "complete", SEVERAL, UNSATISFIABLE, INVALID, MALFORMED)
+            work = Run(request, invocation, source, outcomes)
+            work.say_replaced(request.table_kind, (*PUZZLE_COLUMNS, *columns))
+            rater = Rater(board, request, lambda done, _: work.show(done))
+            sink = RatingWriter(table, request.output, rater, extras)
+            work.answer(chunks, rater, sink, functools.partial(_outcomes, board), rowwise=True)
+            return work.finish(**making_details(board, request.seed, table.done))
 
 
 class Ratings(NamedTuple):
@@ -159,26 +155,21 @@ class Rater:
 
     Args:
       board: the board.
-      seed: of the searches.
-      searches: searches of each puzzle.
-      by: one of ``RATED_BY``.
-      up_to: the hardest technique to try; None for all.
+      request: how to rate.
       report: called with the number of puzzles of a batch that are rated, and of all of them.
     """
 
-    def __init__(
-        self, board: Board, seed: int, searches: int, by: str, up_to: str | None, report: Report | None = None
-    ) -> None:
-        self.board, self.seed, self.searches, self.by, self.up_to = board, seed, searches, by, up_to
-        self._report = report
-        self.number, self.label = _RATED[by]
+    def __init__(self, board: Board, request: Request, report: Report | None = None) -> None:
+        self.board, self.request, self._report = board, request, report
+        self.number, self.label = _RATED[request.by]
 
     @property
     def settings(self) -> str:
         """The flags on which ratings depend."""
-        if self.by == "technique":
-            return f"--by technique{f' --up-to {self.up_to}' if self.up_to else ''}"
-        return f"--seed {self.seed} --searches {self.searches}"
+        request = self.request
+        if request.by == "technique":
+            return f"--by technique{f' --up-to {request.up_to}' if request.up_to else ''}"
+        return f"--seed {request.seed} --searches {request.searches}"
 
     def rate(self, puzzles: np.ndarray) -> Ratings:
         """The ratings of puzzles uint8[n, cells]; reports nothing."""
@@ -187,11 +178,12 @@ class Rater:
     def _rated(self, puzzles: np.ndarray, report: Report | None) -> Ratings:
         from jaxsudoku.rating import rate, weakest_rules
 
-        if self.by == "technique":
-            found = rate(puzzles, self.board, by="technique", up_to=self.up_to, progress=report)
+        request = self.request
+        if request.by == "technique":
+            found = rate(puzzles, self.board, by="technique", up_to=request.up_to, progress=report)
             return Ratings(found.score, found.names, self._solutions(puzzles, found.score))
         rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]  # first, as the share of the work is that of ratings
-        rating = rate(puzzles, self.board, key=self.seed, searches=self.searches, progress=report)
+        rating = rate(puzzles, self.board, key=request.seed, searches=request.searches, progress=report)
         rules[np.isnan(rating)] = ""
         solutions = self._solutions(puzzles, rating)
         return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))
@@ -214,11 +206,11 @@ class Rater:
     def compile(self, size: int) -> None:
         """Nothing: ``rate`` compiles."""
 
-    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Ratings]:
-        """The ratings of batches."""
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Ratings]:
+        """The ratings of chunks."""
         del first
-        for batch in batches:
-            yield self._rated(batch, self._report)
+        for chunk in chunks:
+            yield self._rated(searchable(chunk.grids, chunk.good), self._report)
 
 
 class RatingWriter:
@@ -239,7 +231,7 @@ class RatingWriter:
         self._table, self._name, self._rater, self._extras = table, name, rater, extras
         # text has no ratings
         kept = {row: fields[rater.number] for row, fields in table.kept.items() if rater.number in fields}
-        self._again = _rated_again(kept, rater.by)
+        self._again = _rated_again(kept, rater.request.by)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
         """The puzzles that the table lacks.

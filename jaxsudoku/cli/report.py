@@ -1,19 +1,14 @@
-"""What a command reports: puzzles by outcome, times, and a summary for people or as JSON."""
+"""What a command reports: puzzles by outcome, times, the device and the versions."""
 
 from __future__ import annotations
 
-import argparse
 import collections
-import json
 import platform
-import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxsudoku._version import __version__
-from jaxsudoku.io import Kind, kind_of
-from jaxsudoku.runtime.terminal.progress import Screen
 
 #: What summaries call outcomes whose name alone says too little.
 _OUTCOMES = {
@@ -83,49 +78,6 @@ class Tally:
         return listed(self.counts, self._limit)
 
 
-def summarize(
-    args: argparse.Namespace,
-    screen: Screen,
-    tally: Tally,
-    began: float,
-    error: str | None,
-    note: str = "",
-    **details: Any,
-) -> None:
-    """Prints the summary of a run, for people or as JSON, as the flags say, and why the run ended early.
-
-    Args:
-      args: the arguments, with ``json``, ``quiet`` and ``output``.
-      screen: where messages are printed.
-      tally: the puzzles of this run.
-      began: the time of the start of the command.
-      error: why the run ended early, None if it didn't.
-      note: the end of the line for people.
-      **details: further entries of the JSON object.
-    """
-    screen.clear()
-    startup, compiling, seconds = tally.start - began, tally.compile_seconds, tally.seconds
-    if args.json:
-        summary = record(
-            puzzles=tally.puzzles,
-            counts=tally.counts,
-            startup_seconds=startup,
-            compile_seconds=compiling,
-            seconds=seconds,
-            puzzles_per_second=tally.puzzles / seconds,
-            error=error,
-            **details,
-        )
-        print(json.dumps(summary), file=sys.stderr if args.output == "-" else sys.stdout)
-    elif not args.quiet:
-        screen.say(
-            f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){tally.listed()}; "
-            f"start {startup:.1f} s, compilation {compiling:.1f} s{note}"
-        )
-    if error is not None:
-        screen.say(f"jaxsudoku: error: {error}")
-
-
 def record(**fields: Any) -> dict[str, Any]:
     """Fields of a report for JSON: seconds rounded, and then the device and the versions that ran."""
     import importlib.metadata
@@ -143,20 +95,6 @@ def record(**fields: Any) -> dict[str, Any]:
             "python": platform.python_version(),
         },
     }
-
-
-def say_replaced(screen: Screen, args: argparse.Namespace, kind: Kind | None, replaced: Collection[str]) -> None:
-    """Reports the columns of the input that are not in the output, if the output has columns.
-
-    Args:
-      screen: where to report.
-      args: the arguments, with the ``columns`` of the input.
-      kind: of the output, None if its name tells.
-      replaced: columns that the command writes itself or leaves out.
-    """
-    names = [name for name in args.columns if name in replaced]
-    if names and not args.quiet and kind_of(args.output, kind)[0] != "text":
-        screen.say(f"{args.input}: columns that the output replaces or leaves out: {', '.join(names)}")
 
 
 def counted(count: int) -> str:

@@ -6,20 +6,26 @@ number and so the same key, and a batch that was answered in part is computed ag
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from jaxsudoku.io import Chunk, PuzzleFile, PuzzleFileError, ResumeError
+from jaxsudoku.core.board import Board
+from jaxsudoku.io import Chunk, Kind, PuzzleFileError, ResumeError, kind_of
 from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.progress import Meter, share_read
 
+from .inputs import Input
 from .invocation import Invocation
+from .outputs import Running
 from .report import Tally
+
+if TYPE_CHECKING:
+    from jaxsudoku.engine.batches import Engine
 
 Result = TypeVar("Result")
 
@@ -28,7 +34,7 @@ BATCHES = 1 << 12
 
 
 class Worker(Protocol):
-    """What computes answers; ``batches.Engine`` is one."""
+    """What computes answers."""
 
     def split(self, size: int) -> list[slice]:
         """Cuts a short input of ``size`` puzzles into batches."""
@@ -36,8 +42,62 @@ class Worker(Protocol):
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles."""
 
-    def stream(self, batches: Iterable[np.ndarray], first: int = 0) -> Iterator[Any]:
-        """The answers to batches uint8[n, cells], the first of which has the number ``first``; in the same order."""
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
+        """The answers to chunks, the first of which has the number ``first``; in the same order."""
+
+
+class Engines:
+    """A ``Worker`` of two engines with one kernel: the second takes chunks in which puzzles list candidates.
+
+    Args:
+      kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
+      board: the board.
+      request: the seed, and the size of batches.
+      finish: (chunk, results) to answers.
+      shared: as in ``Engine``.
+      within: whether the kernel takes candidates; else the first engine answers all chunks.
+
+    Attributes:
+      engine: the first engine.
+    """
+
+    def __init__(
+        self,
+        kernel: Any,
+        board: Board,
+        request: Running,
+        finish: Callable[[Chunk, Any], Any],
+        shared: tuple[Any, ...] = (),
+        within: bool = True,
+    ) -> None:
+        from jaxsudoku.engine.batches import Engine
+
+        self.engine = Engine(kernel, board, request.seed, request.batch_size, shared=shared)
+        self.split, self.compile = self.engine.split, self.engine.compile
+        listing = dataclasses.replace(kernel, listed=True)
+        self._listed = Engine(listing, board, request.seed, self.engine.batch_size) if within else None
+        self._finish = finish
+
+    def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
+        """The answers to chunks."""
+        for engine, group in itertools.groupby(chunks, self._engine_of):
+            taken: list[Chunk] = []
+            for results in engine.stream(_items(group, taken, engine is self._listed), first):
+                first += 1
+                yield self._finish(taken.pop(0), results)
+
+    def _engine_of(self, chunk: Chunk) -> Engine:
+        return self._listed if self._listed is not None and chunk.listed.any() else self.engine
+
+
+def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:
+    """The puzzles of chunks, or these with their candidates; adds the chunks to those that are ``taken``."""
+    from jaxsudoku.engine.batches import with_candidates
+
+    for chunk in chunks:
+        taken.append(chunk)
+        candidates = chunk.candidates_of(range(len(chunk))) if listed else None
+        yield with_candidates(searchable(chunk.grids, chunk.good), candidates)
 
 
 class Sink(Protocol):
@@ -88,33 +148,43 @@ class Run:
     """The work of a command on an input, from the first progress to the summary; loads JAX.
 
     Args:
-      args: the arguments, whose input is open.
+      request: what was asked for.
       invocation: the run of the command.
-      puzzles: the input.
+      source: the input.
       outcomes: the outcomes of a puzzle, in the order of the summary.
       limit: as in ``Tally``.
 
     Attributes:
-      screen: shows progress and messages.
       tally: the puzzles that are answered.
     """
 
     def __init__(
-        self,
-        args: argparse.Namespace,
-        invocation: Invocation,
-        puzzles: PuzzleFile,
-        outcomes: Sequence[str],
-        limit: int | None = None,
+        self, request: Running, invocation: Invocation, source: Input, outcomes: Sequence[str], limit: int | None = None
     ) -> None:
-        self.screen = invocation.start_screen(args.quiet)
+        self._screen = invocation.start_screen(request.quiet)
         self.tally = Tally(outcomes, limit)
-        self._args, self._invocation = args, invocation
-        self._meter, self._puzzles, self._share = Meter(), puzzles, share_read(puzzles.stream)
+        self._request, self._invocation, self._source = request, invocation, source
+        self._meter, self._puzzles, self._share = Meter(), source.puzzles, share_read(source.puzzles.stream)
         self._note: Callable[[], str] = str
         self._done = 0
-        self._bad = invocation.bad_lines(self.screen, puzzles, args.board)
+        self._bad = invocation.bad_lines(self._screen, source.puzzles)
         self._error: str | None = None
+
+    def say(self, message: str) -> None:
+        """Prints a message, if there is one, unless the run is quiet."""
+        if message and not self._request.quiet:
+            self._screen.say(message)
+
+    def say_replaced(self, kind: Kind | None, replaced: Collection[str]) -> None:
+        """Reports the columns of the input that are not in the output, if the output has columns.
+
+        Args:
+          kind: of the output, None if its name tells.
+          replaced: columns that the command writes itself or leaves out.
+        """
+        names = [name for name in self._source.columns if name in replaced]
+        if names and kind_of(self._request.output, kind)[0] != "text":
+            self.say(f"{self._source.path}: columns that the output replaces or leaves out: {', '.join(names)}")
 
     def answer(
         self,
@@ -126,7 +196,7 @@ class Run:
         note: Callable[[], str] = str,
         check: Check | None = None,
         rowwise: bool = False,
-        within: Callable[[Chunk, Any], Any] | None = None,
+        within: bool = False,
     ) -> None:
         """Answers all puzzles that the sink lacks; where reading fails, those before that.
 
@@ -138,20 +208,18 @@ class Run:
           note: the end of the line of progress.
           check: checks answers after they are written.
           rowwise: whether a puzzle's answer is independent of its batch, so that no answered puzzle is computed again.
-          within: (chunk, answers) to answers that keep to the candidates that the chunk lists; None leaves these out,
-            which is reported.
+          within: whether answers keep to the candidates that the input lists; that they do not is reported.
 
         Raises:
           ResumeError: the sink holds no answers to this input.
         """
         batches = _Batches(chunks, worker, rowwise, self._invocation.part * BATCHES)
-        self._bad.within = within is not None
+        self._bad.within = within
         self._note, self._done = note, sink.done
         self.tally.begin()
         try:
             with sink:
                 for part, answers in self._computed(batches.unanswered(sink), worker, check):
-                    answers = answers if within is None else within(part, answers)
                     with self._invocation.signals.held():
                         sink.write(part, answers)
                         counts, clashes = outcomes(part, answers)
@@ -180,12 +248,12 @@ class Run:
                 interruptible(compiled.compile, len(first.whole))
         in_flight: list[Part] = []
 
-        def grids() -> Iterator[np.ndarray]:
+        def chunks() -> Iterator[Chunk]:
             for part in itertools.chain([first], parts):
                 in_flight.append(part)
-                yield searchable(part.whole.grids, part.whole.good)
+                yield part.whole
 
-        for answers in worker.stream(grids(), first.number):
+        for answers in worker.stream(chunks(), first.number):
             part = in_flight.pop(0)
             answered = len(part.whole) - len(part.unanswered)
             yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)
@@ -197,12 +265,12 @@ class Run:
             count = max(read, round(read / share))
         done = self._done + self.tally.puzzles + ahead
         line = self._meter.line(done, count, about=self._puzzles.count is None)
-        self.screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
+        self._screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
 
     def finish(self, note: str = "", **details: Any) -> int:
         """Reports the summary, as ``Invocation.summarize``; the exit status."""
         self._bad.finish()
-        self._invocation.summarize(self._args, self.screen, self.tally, self._error, note, **details)
+        self._invocation.summarize(self._request, self._screen, self.tally, self._error, note, **details)
         return 1 if self._error is not None or self._bad.count else 0
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import os
 import sys
-from collections.abc import Sequence
 
 import numpy as np
 
+from jaxsudoku.core.board import Board
 from jaxsudoku.core.drawing import draw
+from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.engine.grid_pictures import picture
 from jaxsudoku.engine.solution import Status
@@ -19,11 +20,10 @@ from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import named, one_puzzle
+from .inputs import OnePuzzle, Puzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
-from .parser import Parser
-from .positions import SolvedWithin, left_after
+from .parser import flag
 
 SUMMARY = "draw one puzzle"
 
@@ -40,63 +40,85 @@ solution.
 """
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``show``."""
-    del argv
-    flags.add_one_puzzle(parser)
-    forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--solve", action="store_true", help="draw its solution, with the givens marked")
-    forms.add_argument("--candidates", action="store_true", help="draw its candidates: a pencil-mark grid")
-    forms.add_argument("--library", action="store_true", help="print it as a line of HoDoKu's library, with candidates")
-    parser.add_argument(
-        "--rules", choices=RULES, default="none", help="the rules that remove candidates before (default: none)"
-    )
-    parser.add_argument("--svg", action="store_true", help="draw it as an SVG image")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(OnePuzzle):
+    """What ``show`` is asked for."""
+
+    solve: bool = flag("draw its solution, with the givens marked", default=False, exclusive="form")
+    candidates: bool = flag("draw its candidates: a pencil-mark grid", default=False, exclusive="form")
+    library: bool = flag("print it as a line of HoDoKu's library, with candidates", default=False, exclusive="form")
+    rules: str = flag("the rules that remove candidates before (default: none)", choices=RULES, default="none")
+    svg: bool = flag("draw it as an SVG image", default=False)
+
+    def __post_init__(self) -> None:
+        if self.library and self.svg:
+            raise ValueError("--svg does not go with --library")
+        if self.rules != "none" and not (self.candidates or self.library):
+            raise ValueError("--rules is of --candidates and --library")
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Draws; the exit status."""
     del invocation
-    if args.library and args.svg:
-        args.parser.error("--svg does not go with --library")
-    if args.rules != "none" and not (args.candidates or args.library):
-        args.parser.error("--rules is of --candidates and --library")
-    screen = Screen(bar=True)
-    puzzle = one_puzzle(args)
-    if puzzle.errors:
-        screen.say(str(puzzle.errors[0]))
+    puzzle = one_puzzle(request)
+    chunk, board = puzzle.chunk, puzzle.board
+    if chunk.errors:
+        Screen(bar=True).say(str(chunk.errors[0]))
         return 1
-    filled, given = puzzle.grids[0], puzzle.givens_of([0])[0]
+    filled, given = chunk.grids[0], chunk.givens_of([0])[0]
     givens = np.where(given, filled, 0).astype(np.uint8)
-    grid, code = _solve(args, puzzle, screen) if args.solve else (filled, 0)
-    marks = left_after(puzzle, args.board, args.rules) if args.candidates else None
-    if args.library:
+    grid, code = _solve(puzzle) if request.solve else (filled, 0)
+    marks = _left_after(chunk, board, request.rules) if request.candidates else None
+    if request.library:
         with as_usage():  # a board that is too large
-            text = library_line(filled, left_after(puzzle, args.board, args.rules), args.board, (filled > 0) & ~given)
-    elif args.svg:
-        title = f"Puzzle {args.index} of {named(args.input)}"
-        text = picture(grid, args.board, givens, candidates=marks, title=title).svg
+            text = library_line(filled, _left_after(chunk, board, request.rules), board, (filled > 0) & ~given)
+    elif request.svg:
+        title = f"Puzzle {request.index} of {puzzle.source}"
+        text = picture(grid, board, givens, candidates=marks, title=title).svg
     else:
         color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-        text = draw(grid, args.board, givens, candidates=marks, color=color)
+        text = draw(grid, board, givens, candidates=marks, color=color)
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return code
 
 
-def _solve(args: argparse.Namespace, puzzle: Chunk, screen: Screen) -> tuple[np.ndarray, int]:
+def _solve(puzzle: Puzzle) -> tuple[np.ndarray, int]:
     """The solved grid, or the puzzle itself where there is none; and the exit status."""
     from jaxsudoku.solvers import driver
 
+    chunk, board = puzzle.chunk, puzzle.board
+    screen = Screen(bar=True)
     screen.show("solving ...", now=True)
     check_cache(screen)
-    solution = SolvedWithin(args.board, "exact")(puzzle, driver.solve(puzzle.grids, args.board))
+    candidates = chunk.candidates_of([0]) if chunk.listed[0] else None
+    solution = driver.solve(chunk.grids, board, candidates=candidates)
     screen.clear()
-    where = f"{named(args.input)}:{puzzle.lines[0]}"
     if solution.status[0] == Status.SOLVED:
         return solution.grids[0], 0
-    if solution.status[0] == Status.INVALID:
-        screen.say(f"{where}: {describe_clash(args.board, puzzle.grids[0])}")
-        return puzzle.grids[0], 1
-    screen.say(f"{where}: no solution")
-    return puzzle.grids[0], 1
+    clash = solution.status[0] == Status.INVALID
+    screen.say(f"{puzzle.where}: {describe_clash(board, chunk.grids[0]) if clash else 'no solution'}")
+    return chunk.grids[0], 1
+
+
+def _left_after(chunk: Chunk, board: Board, rules: str) -> np.ndarray:
+    """The candidates bool[side, cells] of the only puzzle of a chunk that its houses, its input and rules leave.
+
+    Args:
+      chunk: the puzzle.
+      board: the board.
+      rules: one of ``config.RULES``.
+    """
+    (grid,) = chunk.grids
+    candidates = allowed_candidates(grid, board)
+    candidates &= chunk.candidates_of([0])[0]
+    if rules == "none":
+        return candidates
+    import jax
+
+    from jaxsudoku.core.planes import cubes_to_planes, pad_lanes, planes_to_cubes
+    from jaxsudoku.core.propagation import propagate
+
+    def after(cubes: jax.Array) -> jax.Array:
+        return planes_to_cubes(propagate(cubes_to_planes(pad_lanes(cubes), board), board, rules), board)
+
+    return np.asarray(jax.jit(after)(candidates[None]))[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import collections
 import dataclasses
 import functools
@@ -20,15 +19,14 @@ from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.solvers import DEFAULT_NETWORK
 
 from . import flags, job
-from .fields import add_config, config_values
+from .fields import add_config
 from .history import RECORDED, HistoryWriter
 from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers
-from .parser import Parser, find_values
-from .positions import SolvedWithin
-from .report import Tally, say_replaced
-from .run import Run, interruptible, searchable
+from .parser import Parser, find_values, flag
+from .report import Tally
+from .run import Engines, Run, interruptible, searchable
 
 SUMMARY = "solve a file of any size"
 
@@ -50,46 +48,60 @@ input, and a column board for boards that are not classic.
 {job.SECTION}
 {flags.status_section(resumable=True)}"""
 
+#: Nodes after which the search for a second solution of a puzzle is given up.
+_SECOND = 1 << 16
 #: The outcomes of a line of the input, in the order of the summary.
 _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
+
+
+_SOLVERS = "; ".join(f"{name}: {known.summary}" for name, known in solvers.SOLVERS.items()).replace("%", "%%")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(job.Answering):
+    """What ``solve`` is asked for; ``config`` are the settings of the solver."""
+
+    solver: str = flag(
+        f"the solver, which has flags of its own: {_SOLVERS} (default: exact)",
+        default="exact",
+        metavar="NAME",
+        choices=tuple(solvers.SOLVERS),
+    )
+    network: str | None = flag(
+        f"the network of {solvers.reporting('network_calls')}, by the name or the file of its weights "
+        f"(default: {DEFAULT_NETWORK})",
+        metavar="NAME|PATH",
+    )
+    history: tuple[str, ...] = flag(
+        "the errors after each step, of solvers that work on full grids: a .csv, or a picture such as errors.png "
+        "(needs the extra plot); may be repeated",
+        metavar="FILE",
+        action="append",
+        default=(),
+    )
+    config: Any
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        stats = solvers.get(self.solver).stats
+        for given, what, stat in (
+            (self.network, "takes no network", "network_calls"),
+            (self.history, "has no history", "errors"),
+        ):
+            if given and stat not in stats:
+                raise ValueError(f"the solver {self.solver} {what}; those that do are {solvers.reporting(stat)}")
+        if self.history and self.workers is not None:
+            raise UsageError("--history does not go with --workers")
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``solve``, with those of the solver that the arguments name."""
     with parser.errors():
         solver = solvers.get((find_values(argv, "--solver") or ["exact"])[-1] or "exact")
-    flags.add_input(parser)
-    listed = "; ".join(f"{name}: {known.summary}" for name, known in solvers.SOLVERS.items()).replace("%", "%%")
-    parser.add_argument(
-        "--solver",
-        default="exact",
-        metavar="NAME",
-        choices=tuple(solvers.SOLVERS),
-        help=f"the solver, which has flags of its own: {listed} (default: exact)",
-    )
-    parser.add_argument(
-        "--network",
-        metavar="NAME|PATH",
-        help=f"the network of {solvers.reporting('network_calls')}, by the name or the file of its weights "
-        f"(default: {DEFAULT_NETWORK})",
-    )
-    flags.add_output(parser)
-    flags.add_running(parser)
-    flags.add_format(parser, "by the output's suffix")
-    parser.add_argument(
-        "--history",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="the errors after each step, of solvers that work on full grids: a .csv, or a picture such as errors.png "
-        "(needs the extra plot); may be repeated",
-    )
-    flags.add_existing(parser)
-    job.add_flags(parser)
+    parser.add_request(Request, run, config=solver.config)
     add_config(parser, solver.config, f"flags of the solver {solver.name}")
     parser.configs = [known.config for known in solvers.SOLVERS.values()]
     parser.explain_unknown = functools.partial(_explain_unknown, solver)
-    parser.set_defaults(run=run)
 
 
 def _explain_unknown(solver: solvers.Solver, flag: str) -> str:
@@ -103,90 +115,75 @@ def _explain_unknown(solver: solvers.Solver, flag: str) -> str:
     return f"the solver {solver.name} has no {flag}; those that do are {', '.join(having)}" if having else ""
 
 
-def _config(args: argparse.Namespace, solver: solvers.Solver) -> Any:
-    """The settings of the solver; ends the program where flags don't fit it, or have values out of range."""
-    if args.network is not None and not solver.guided:
-        args.parser.error(
-            f"the solver {solver.name} takes no network; those that do are {solvers.reporting('network_calls')}"
-        )
-    if args.history and "errors" not in solver.stats:
-        args.parser.error(f"the solver {solver.name} has no history; those that do are {solvers.reporting('errors')}")
-    with args.parser.errors():
-        config = solvers.make_config(solver, **config_values(args, solver.config))
-    return dataclasses.replace(config, record=RECORDED) if args.history and not config.record else config
-
-
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Solves; the exit status."""
-    solver = solvers.get(args.solver)
-    config = _config(args, solver)
-    if args.workers is not None:
-        return job.answer(args, invocation)
-    check_answers(args, args.format)
-    with opened(args) as puzzles:
+    if request.workers is not None:
+        return job.answer(run, request, invocation)
+    solver, config = solvers.get(request.solver), request.config
+    if request.history and not config.record:
+        config = dataclasses.replace(config, record=RECORDED)
+    check_answers(request, request.format)
+    with opened(request) as source:
         with as_usage():
             # before the output is made, which an unknown network would leave empty
-            network = _network(args, solver)
-            if args.history and args.resume:
+            network = _network(request.network, solver, source.board)
+            if request.history and request.resume:
                 raise UsageError("--history begins with the first puzzle: it does not go with --resume")
-            history = HistoryWriter(args.history, args.force, args.input, (args.output,))
+            history = HistoryWriter(request.history, request.force, source.path, (request.output,))
             sink = open_output(
-                args.output,
-                args.board,
-                kind=args.format,
-                resume=args.resume,
-                force=args.force,
-                source=args.input,
+                request.output,
+                source.board,
+                kind=request.format,
+                resume=request.resume,
+                force=request.force,
+                source=source.path,
                 stats=solver.stats,
                 resumable=invocation.keep_unfinished,
             )
-        with invocation.resumable(args.output, sink), history:
-            work = Run(args, invocation, puzzles, _OUTCOMES)
-            from jaxsudoku.engine.batches import Engine
+        with invocation.resumable(request.output, sink), history:
+            work = Run(request, invocation, source, _OUTCOMES)
             from jaxsudoku.solvers import driver
 
+            outside = Outside()
             with as_usage((RuntimeError,)):  # no such platform or device
-                kernel = driver.solve_kernel(solver.name, config)
-                engine = Engine(kernel, args.board, args.seed, args.batch_size, shared=network)
-            say_replaced(work.screen, args, args.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
-            if sink.done and not args.quiet:
-                work.screen.say(f"{args.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
-            settings = config.resolve(args.board, engine.devices[0].platform).summary(args.board)
-            if settings and not args.quiet:
-                work.screen.say(f"{solver.name}: {settings}")
+                kernel = driver.SolveKernel(solver.name, config)
+                worker = Engines(kernel, source.board, request, outside, network, solver.within)
+            engine = worker.engine
+            work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
+            if sink.done:
+                work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
+            settings = config.resolve(source.board, engine.devices[0].platform).summary(source.board)
+            work.say(settings and f"{solver.name}: {settings}")
             totals = Totals(sink.done + 1, history)
             uniqueness = None
-            if args.declared_unique and solver.name == "exact":
-                uniqueness = Uniqueness(args.board, engine.batch_size, engine.devices, work.tally)
-            chunks = mark_board(puzzles.chunks(engine.batch_size), args.board)
-            within = SolvedWithin(args.board, solver.name)
-            work.answer(chunks, engine, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=within)
+            if source.declared_unique and solver.name == "exact":
+                uniqueness = Uniqueness(source.board, engine.batch_size, engine.devices, work.tally)
+            chunks = mark_board(source.puzzles.chunks(engine.batch_size), source.board)
+            work.answer(chunks, worker, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=True)
     details: dict[str, Any] = {"already_answered": sink.done}
     if solver.guided:
-        details |= {"network": args.network or DEFAULT_NETWORK, "network_calls": totals.sums["network_calls"]}
+        details |= {"network": request.network or DEFAULT_NETWORK, "network_calls": totals.sums["network_calls"]}
     if "errors" in solver.stats:
         details["errors"] = totals.sums["errors"]
     several = None if uniqueness is None else uniqueness.several
-    told = summary_details(args, solver.name, config, several, **details)
-    return work.finish(**{**told, "note": told["note"] + within.note})
+    told = summary_details(source.board, solver.name, config, several, **details)
+    return work.finish(**{**told, "note": told["note"] + outside.note})
 
 
-def _network(args: argparse.Namespace, solver: solvers.Solver) -> tuple[Any, ...]:
+def _network(name: str | None, solver: solvers.Solver, board: Board) -> tuple[Any, ...]:
     """The network of a guided solver; nothing for any other, without loading JAX."""
     if not solver.guided:
         return ()
     from jaxsudoku.solvers import driver
 
-    return driver.networks_for(solver.name, args.network or DEFAULT_NETWORK, args.board)
+    return driver.networks_for(solver.name, name or DEFAULT_NETWORK, board)
 
 
-def summary_details(
-    args: argparse.Namespace, solver: str, config: Any, several: int | None, **details: Any
-) -> dict[str, Any]:
+def summary_details(board: Board, solver: str, config: Any, several: int | None, **details: Any) -> dict[str, Any]:
     """The end of the summary of commands that search, with None for the details that don't apply.
 
     Args:
-      args: the arguments.
+      board: the board.
       solver: the name of the solver.
       config: its settings.
       several: puzzles that have several solutions, though their file says that each has one; None where it doesn't say
@@ -197,7 +194,7 @@ def summary_details(
     if several:
         have = "has" if several == 1 else "have"
         note = f"; {several:,} {have} several solutions, though the file says that each puzzle has one"
-    settings = {"solver": solver, "config": dataclasses.asdict(config), "board": str(args.board)}
+    settings = {"solver": solver, "config": dataclasses.asdict(config), "board": str(board)}
     absent = dict.fromkeys(("limit", "network", "network_calls", "errors"))
     return {"note": note, "already_answered": 0, **settings, **absent, "several": several, **details}
 
@@ -237,6 +234,35 @@ class Totals:
         return f"; error {self.sums['errors'] / self._unsolved:.1f} where unsolved" if self._unsolved else ""
 
 
+class Outside:
+    """Counts as unsolved the solutions that are not within the candidates of their puzzles.
+
+    Attributes:
+      count: how many there are.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, chunk: Chunk, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
+        """The solutions of a chunk, within its candidates."""
+        if not chunk.listed.any():
+            return solution
+        from jaxsudoku.solvers.judging import judge_within
+
+        judged = judge_within(chunk.grids, chunk.candidates_of(range(len(chunk))), solution)
+        self.count += int((judged.status != solution.status).sum())
+        return judged
+
+    @property
+    def note(self) -> str:
+        """What the summary says of them."""
+        if not self.count:
+            return ""
+        found = "1 solution is" if self.count == 1 else f"{self.count:,} solutions are"
+        return f"; {found} not within the candidates of the input, which --solver exact searches"
+
+
 class Uniqueness:
     """Counts the solved puzzles that have more than one solution, by a second search of each; loads JAX.
 
@@ -252,11 +278,12 @@ class Uniqueness:
 
     def __init__(self, board: Board, batch_size: int, devices: Any, tally: Tally) -> None:
         from jaxsudoku.engine.batches import Engine
-        from jaxsudoku.solvers import driver
+        from jaxsudoku.exact.uniqueness import CountKernel
 
         self.several = 0
         self._tally = tally
-        self._engine = Engine(driver.second_solution_kernel(), board, 0, batch_size, devices)
+        kernel = CountKernel(solvers.ExactConfig(budget=_SECOND), grids=False)
+        self._engine = Engine(kernel, board, 0, batch_size, devices)
 
     def compile(self, size: int) -> None:
         """Compiles the search for batches of ``size`` puzzles."""
@@ -267,6 +294,6 @@ class Uniqueness:
         start = time.perf_counter()
         solved = (np.asarray(solution.status) == Status.SOLVED) & ~chunk.listed
         # the whole chunk, so that there is one size to compile for
-        counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)]))
+        counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)])).counts
         self.several += int((counts[solved] > 1).sum())
         self._tally.excluded_seconds += time.perf_counter() - start

@@ -94,11 +94,30 @@ class KernelDefaults:
 
 
 class PuzzleItems(KernelDefaults):
-    """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search."""
+    """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search.
+
+    Attributes:
+      listed: whether an item is a puzzle and its candidates, as ``with_candidates`` makes them.
+    """
+
+    listed: bool = False
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A puzzle, uint8[cells]."""
-        return jax.ShapeDtypeStruct((board.cells,), np.uint8)
+        """A puzzle, uint8[cells]; with candidates uint8[1 + side, cells]."""
+        return jax.ShapeDtypeStruct((1 + board.side, board.cells) if self.listed else (board.cells,), np.uint8)
+
+    def extra_bytes(self, board: Board) -> int:
+        """The bytes of a puzzle's candidates."""
+        return board.candidates if self.listed else 0
+
+    def split(self, items: jax.Array) -> tuple[jax.Array, jax.Array | None]:
+        """The puzzles uint8[B, cells] of items, and the digits that are no candidates, bool[B, side, cells] or None."""
+        return (items[:, 0], items[:, 1:] == 0) if self.listed else (items, None)
+
+
+def with_candidates(puzzles: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
+    """Items uint8[N, 1 + side, cells] of puzzles uint8[N, cells] and candidates bool[N, side, cells]; None for all."""
+    return puzzles if candidates is None else np.concatenate([puzzles[:, None], candidates], axis=1, dtype=np.uint8)
 
 
 class Engine:

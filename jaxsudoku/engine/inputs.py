@@ -107,6 +107,15 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
     return Marked(grids, board, np.ones(batch, bool), {} if errors == "mark" else None)
 
 
+def as_candidates(candidates: Any, puzzles: Marked) -> np.ndarray:
+    """Candidates of puzzles as bool[*b, side, cells]; raises ValueError for another shape or dtype."""
+    listed = np.asarray(candidates)
+    shape = (*puzzles.good.shape, puzzles.board.side, puzzles.board.cells)
+    if listed.shape != shape or listed.dtype != bool:
+        raise ValueError(f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{list(shape)}")
+    return listed
+
+
 def as_position(
     puzzle: Any, board: Board | None, candidates: Any = None, givens: Any = None
 ) -> tuple[np.ndarray, Board, np.ndarray | None, np.ndarray | None]:
@@ -141,9 +150,7 @@ def as_position(
         givens = None if givens[array > 0].all() else givens
     if candidates is None:
         return array, board, None, givens
-    listed = np.asarray(candidates)
-    if listed.shape != (board.side, board.cells) or listed.dtype != bool:
-        raise ValueError(f"candidates {listed.dtype}{list(listed.shape)}; they must be bool{[board.side, board.cells]}")
+    listed = as_candidates(candidates, Marked(array, board, np.ones((), bool)))
     return array, board, None if listed[:, array == 0].all() else listed, givens
 
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxsudoku import exact, solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.planes import GROUP
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.inputs import as_marked
-from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact import ExactConfig
+from jaxsudoku.exact.uniqueness import CountKernel
 from jaxsudoku.io import Errors
 from jaxsudoku.networks import Network, as_network, check_network
 from jaxsudoku.rating import rate
@@ -288,28 +289,21 @@ def find_solutions(
     Raises:
       ValueError: a given solution is not that of its puzzle; the message names some rows.
     """
-    kernel = driver.PuzzleKernel(_solve_and_count, "exact", solvers.ExactConfig())
-    solution, counts = Engine(kernel, board).run(puzzles, report)
-    kept = counts == 1
+    found = Engine(CountKernel(ExactConfig()), board).run(puzzles, report)
+    kept = found.counts == 1
     if given is not None:
         known = kept & given.any(axis=1)
-        if wrong := np.flatnonzero(known & (given != solution.grids).any(axis=1)).tolist():
+        if wrong := np.flatnonzero(known & (given != found.grids).any(axis=1)).tolist():
             named = [*map(str, wrong[:_NAMED]), *(["..."] if len(wrong) > _NAMED else [])]
             raise ValueError(
                 f"{len(wrong)} of {len(puzzles)} solutions do not solve their puzzles: rows {', '.join(named)}"
             )
     left_out = {
-        "with clashing givens": int(np.count_nonzero(solution.status == Status.INVALID)),
-        "without a solution": int(np.count_nonzero(solution.status == Status.UNSATISFIABLE)),
-        "with several solutions": int(np.count_nonzero(counts > 1)),
+        "with clashing givens": int(np.count_nonzero(found.status == Status.INVALID)),
+        "without a solution": int(np.count_nonzero(found.status == Status.UNSATISFIABLE)),
+        "with several solutions": int(np.count_nonzero(found.counts > 1)),
     }
-    return Truth(kept, solution.grids[kept], left_out)
-
-
-def _solve_and_count(board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any) -> Any:
-    found = exact.search(puzzles, board, limit=2, config=config)
-    judged = solvers.judge(puzzles, Solution(found.grids, found.status, found.iterations, {}), board)
-    return judged, found.counts
+    return Truth(kept, found.grids[kept], left_out)
 
 
 def solve_iteratively(

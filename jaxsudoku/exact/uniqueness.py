@@ -1,19 +1,24 @@
-"""Solutions of puzzles, and proofs that there is no other one."""
+"""Solutions of puzzles and their counts, by the exact search: proofs that there is no other solution."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.tuning import CPU_LANES, exact_lanes
-from jaxsudoku.engine.batches import Engine, PuzzleItems
+from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items, with_candidates
+from jaxsudoku.exact.config import ExactConfig
 from jaxsudoku.runtime.terminal.progress import Report
+
+#: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
+_WORTH_A_THREAD, _WORTH_AT_LEAST = 4, 256
 
 
 def solve_and_count(
@@ -40,37 +45,46 @@ def solve_and_count(
       the first solutions found, uint8[N, cells], zeros where there is none; and the counts, int32[N]: 1 proves that a
       puzzle has one solution.
     """
-    kernel = _Solutions(limit, candidates is not None)
-    items = puzzles if candidates is None else np.concatenate([puzzles[:, None], candidates], axis=1, dtype=np.uint8)
-    solutions, counts = Engine(kernel, board, 0, batch_size, devices).run(items, report)
-    return solutions, counts
+    kernel = CountKernel(ExactConfig(), limit, candidates is not None)
+    found = Engine(kernel, board, 0, batch_size, devices).run(with_candidates(puzzles, candidates), report)
+    return found.grids, found.counts
 
 
 @dataclasses.dataclass(frozen=True)
-class _Solutions(PuzzleItems):
-    """Solves puzzles and counts their solutions.
+class CountKernel(PuzzleItems):
+    """Solves puzzles and counts their solutions: a ``batches.Kernel`` that gives a ``SearchResult``.
 
     Attributes:
-      limit: the most solutions to find.
-      listed: whether an item is uint8[1 + side, cells], a puzzle and its candidates.
+      config: the settings.
+      limit: the most solutions of a puzzle to find.
+      grids: whether the first solutions are wanted; else ``grids`` are uint8[N, 0].
     """
 
+    config: ExactConfig
     limit: int = 2
     listed: bool = False
-    lanes: int = CPU_LANES
+    grids: bool = True
 
-    def resolve(self, board: Board, platform: str) -> _Solutions:
-        return dataclasses.replace(self, lanes=exact_lanes(board, platform))
+    def resolve(self, board: Board, platform: str) -> CountKernel:
+        """The kernel with automatic settings chosen for a machine."""
+        return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        puzzle = super().row(board)
-        return jax.ShapeDtypeStruct((1 + board.side, *puzzle.shape), puzzle.dtype) if self.listed else puzzle
+    def limits(self, board: Board, platform: str) -> Limits:
+        """Batches of a few times the lanes are worth a thread."""
+        return lane_limits(board, self.config)
 
-    def extra_bytes(self, board: Board) -> int:
-        return board.candidates if self.listed else 0
+    def __call__(self, board: Board, items: Array, key: Array, number: Array, /) -> exact.SearchResult:
+        puzzles, excluded = self.split(items)
+        seeds = order_seeds(self.config, puzzles, jax.random.fold_in(key, number))
+        found = exact.search(puzzles, board, seeds, excluded, limit=self.limit, config=self.config)
+        return found if self.grids else found._replace(grids=found.grids[:, :0])
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
-        puzzles, candidates = (puzzles[:, 0], puzzles[:, 1:]) if self.listed else (puzzles, None)
-        excluded = None if candidates is None else candidates == 0
-        found = exact.search(puzzles, board, None, excluded, limit=self.limit, lanes=self.lanes)
-        return found.grids, found.counts
+
+def lane_limits(board: Board, config: Any) -> Limits:
+    """Limits of a solver whose resolved settings have lanes: batches of a few times these are worth a thread."""
+    return Limits(min(fewest_items(board), max(_WORTH_A_THREAD * config.lanes, _WORTH_AT_LEAST)))
+
+
+def order_seeds(config: ExactConfig, puzzles: Array, key: Array) -> Array | None:
+    """The ``seeds`` uint32[N] of a search of puzzles uint8[N, cells] in the order "random"; None for "fixed"."""
+    return jax.random.bits(key, puzzles.shape[:1], jnp.uint32) if config.order == "random" else None

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
-from jaxsudoku import exact, solvers
+from jaxsudoku import solvers
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.status import CAUSE
-from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items
-from jaxsudoku.engine.inputs import as_marked, as_puzzles
+from jaxsudoku.engine.batches import Engine, Kernel, Limits, PuzzleItems, with_candidates
+from jaxsudoku.engine.inputs import as_candidates, as_marked, as_puzzles
 from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.exact.uniqueness import CountKernel, lane_limits
 from jaxsudoku.io import Chunk, Errors
 from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-from .exact import order_seeds
-from .judging import judge
-
-#: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
-_WORTH_A_THREAD, _WORTH_AT_LEAST = 4, 256
+from .judging import judge, judge_within
 
 #: The most puzzles for each lane in a guided solver's batch on a CPU.
 _GUIDED_BATCH = 8
@@ -38,6 +35,7 @@ def solve(
     puzzles: Any,
     board: Board | None = None,
     *,
+    candidates: Any = None,
     solver: str = "exact",
     network: Network | str | os.PathLike[str] | None = None,
     key: jax.Array | int = 0,
@@ -63,6 +61,9 @@ def solve(
         text or a sequence of texts, such as a column of pandas, polars or pyarrow, each a puzzle in any form that
         ``io.parse`` takes; or what ``read_puzzles`` and ``parse`` give with ``errors="mark"``.
       board: the board; by default the classic one of the puzzles' size.
+      candidates: of positions in play: the digits that their open cells may hold, bool[*b, side, cells]; None for all.
+        The exact search searches within them. A solution of any other solver that is not within them counts as
+        UNSOLVED.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
         default. A network whose architecture serves every board is adapted to this board.
@@ -84,20 +85,27 @@ def solve(
       int32[*b, steps] from population solvers.
 
     Raises:
-      ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; an unknown solver or
-        option; a network of another board, or with parameters that do not fit its architecture or are not finite; a
-        network for a solver that takes none; a global array that is replicated, or sharded along its cells.
+      ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; candidates of another
+        shape or dtype; an unknown solver or option; a network of another board, or with parameters that do not fit its
+        architecture or are not finite; a network for a solver that takes none; a global array that is replicated,
+        sharded along its cells, or given with candidates.
       TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
-    kernel = solve_kernel(solver, solvers.make_config(solvers.get(solver), **options), keep_partial)
+    listed = candidates is not None and solvers.get(solver).within
+    config = solvers.make_config(solvers.get(solver), **options)
+    kernel = SolveKernel(solver, config, bool(keep_partial), listed)
     if is_spread(puzzles):
+        _refuse(candidates)
         board, _ = board_of_grids(puzzles.shape, board)
         return _run_spread(
             kernel, puzzles, board, key, batch_size, devices, networks_for(solver, network, board), progress
         )
     marked = as_marked(puzzles, board, errors)
     engine = Engine(kernel, marked.board, key, batch_size, devices, networks_for(solver, network, marked.board))
-    solution: Solution[np.ndarray] = _run(engine, marked.searchable, progress)
+    allowed = None if candidates is None else as_candidates(candidates, marked)
+    solution: Solution[np.ndarray] = _run(engine, marked.searchable, allowed if listed else None, progress)
+    if allowed is not None:
+        solution = judge_within(marked.grids, allowed, solution)
     if marked.causes is not None:
         bad = ~marked.good
         grids, status = np.where(bad[..., None], 0, solution.grids), np.where(bad, Status.MALFORMED, solution.status)
@@ -140,6 +148,7 @@ def count_solutions(
     puzzles: Any,
     board: Board | None = None,
     *,
+    candidates: Any = None,
     limit: int = 2,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
@@ -151,7 +160,7 @@ def count_solutions(
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
 
     Args:
-      puzzles, board: as in ``solve``.
+      puzzles, board, candidates: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
       key, batch_size, devices, progress, errors: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget`` and ``levels``.
@@ -162,102 +171,88 @@ def count_solutions(
     Raises:
       ValueError: as in ``solve``; a limit below 1; a budget or levels, which would make counts meaningless.
     """
-    kernel = count_kernel(limit, **options)
+    kernel = count_kernel(limit, candidates is not None, **options)
     if is_spread(puzzles):
+        _refuse(candidates)
         board, _ = board_of_grids(puzzles.shape, board)
         return _run_spread(kernel, puzzles, board, key, batch_size, devices, (), progress)
     marked = as_marked(puzzles, board, errors)
-    counts = _run(Engine(kernel, marked.board, key, batch_size, devices), marked.searchable, progress)
+    engine = Engine(kernel, marked.board, key, batch_size, devices)
+    allowed = None if candidates is None else as_candidates(candidates, marked)
+    counts = _run(engine, marked.searchable, allowed, progress).counts
     return counts if marked.good.all() else np.where(marked.good, counts, np.int32(-1))
+
+
+def _refuse(candidates: Any) -> None:
+    """Raises ValueError if there are candidates of a global array."""
+    if candidates is not None:
+        raise ValueError("puzzles over several processes are solved without candidates; give what this process holds")
 
 
 # ---------------------------------------------------------------------- kernels
 
 
 @dataclasses.dataclass(frozen=True)
-class PuzzleKernel(PuzzleItems):
-    """A ``batches.Kernel`` that takes puzzles, uint8[B, cells]: a function of a solver and its settings.
+class SolveKernel(PuzzleItems):
+    """Solves and judges: a ``batches.Kernel`` that gives a ``Solution``; that of a guided solver shares its network.
 
     Attributes:
-      function: (board, puzzles uint8[B, cells], key, solver, config, *arguments, *shared) to arrays with leading axis
-        B.
       solver: the solver's name.
       config: its settings.
-      arguments: further static, hashable arguments.
+      keep_partial: as in ``solve``.
     """
 
-    function: Callable[..., Any]
     solver: str
     config: Any
-    arguments: tuple[Any, ...] = ()
+    keep_partial: bool = False
+    listed: bool = False
 
-    def resolve(self, board: Board, platform: str) -> PuzzleKernel:
+    def resolve(self, board: Board, platform: str) -> SolveKernel:
         """The kernel with automatic settings chosen for a machine."""
         return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
     def extra_bytes(self, board: Board) -> int:
-        """The bytes of a puzzle's recorded history."""
-        return 4 * getattr(self.config, "record", 0)
+        """The bytes of a puzzle's candidates and of its recorded history."""
+        return super().extra_bytes(board) + 4 * getattr(self.config, "record", 0)
 
     def limits(self, board: Board, platform: str) -> Limits:
         """Batches of a few times the lanes are worth a thread; guided solvers take few puzzles in one on a CPU.
 
         jaxlib 0.12 keeps memory for each product of matrices until a program, one batch, ends on a CPU.
         """
-        lanes = self.config.lanes
         few = solvers.get(self.solver).guided and platform == "cpu"
-        worth = min(fewest_items(board), max(_WORTH_A_THREAD * lanes, _WORTH_AT_LEAST))
-        return Limits(worth, _GUIDED_BATCH * lanes if few else None)
+        return lane_limits(board, self.config)._replace(most=_GUIDED_BATCH * self.config.lanes if few else None)
 
-    def __call__(self, board: Board, puzzles: jax.Array, key: jax.Array, number: jax.Array, /, *shared: Any) -> Any:
+    def __call__(
+        self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /, *network: Network
+    ) -> Solution:
+        puzzles, excluded = self.split(items)
+        further = network if excluded is None else (excluded,)
         key = jax.random.fold_in(key, number)
-        return self.function(board, puzzles, key, self.solver, self.config, *self.arguments, *shared)
+        solution = solvers.get(self.solver).run(board, puzzles, key, self.config, *further)
+        return judge(puzzles, solution, board, keep_partial=self.keep_partial)
 
 
-def solve_kernel(solver: str, config: Any, keep_partial: bool = False) -> PuzzleKernel:
-    """Solves and judges; the kernel of a guided solver shares its network."""
-    return PuzzleKernel(_solve_and_judge, solver, config, (bool(keep_partial),))
-
-
-def count_kernel(limit: int, *, nodes: bool = False, **options: Any) -> PuzzleKernel:
-    """Counts solutions up to ``limit``; int32[B], with ``nodes`` a pair of these and the nodes visited."""
+def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKernel:
+    """Counts solutions up to ``limit``, and the nodes visited; gives no grids."""
     limit = whole_number("limit", limit, 1)
     for name in ("budget", "levels"):
         if options.get(name):
             raise ValueError(f"a count that {name} may cut off would be meaningless; leave {name} out")
-    return PuzzleKernel(_count, "exact", solvers.make_config(solvers.get("exact"), **options), (limit, nodes))
+    return CountKernel(solvers.make_config(solvers.get("exact"), **options), limit, listed, grids=False)
 
 
-def second_solution_kernel(budget: int = 1 << 16) -> PuzzleKernel:
-    """Counts solutions up to 2 within a budget of nodes; int32[B], where a count below 2 is a lower bound."""
-    config = solvers.make_config(solvers.get("exact"), budget=budget)
-    return PuzzleKernel(_count, "exact", config, (2, False))
-
-
-def _solve_and_judge(
-    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, keep_partial: bool, *network: Network
-) -> Solution:
-    solution = solvers.get(solver).run(board, puzzles, key, config, *network)
-    return judge(puzzles, solution, board, keep_partial=keep_partial)
-
-
-def _count(
-    board: Board, puzzles: jax.Array, key: jax.Array, solver: str, config: Any, limit: int, nodes: bool
-) -> jax.Array | tuple[jax.Array, jax.Array]:
-    found = exact.search(puzzles, board, order_seeds(config, puzzles, key), limit=limit, config=config)
-    return (found.counts, found.iterations) if nodes else found.counts
-
-
-def _run(engine: Engine, puzzles: np.ndarray, progress: Report | bool | None) -> Any:
+def _run(engine: Engine, puzzles: np.ndarray, candidates: np.ndarray | None, progress: Report | bool | None) -> Any:
     """The kernel's results for puzzles uint8[*b, cells], with the batch axes *b in front."""
     batch, cells = puzzles.shape[:-1], puzzles.shape[-1]
+    listed = None if candidates is None else candidates.reshape(-1, *candidates.shape[-2:])
     with reports(progress) as report:
-        flat = engine.run(puzzles.reshape(-1, cells), report)
+        flat = engine.run(with_candidates(puzzles.reshape(-1, cells), listed), report)
     return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)
 
 
 def _run_spread(
-    kernel: PuzzleKernel,
+    kernel: Kernel,
     puzzles: jax.Array,
     board: Board,
     key: jax.Array | int,
@@ -284,6 +279,6 @@ def _run_spread(
         results = engine.run_shares(shares, spread.positions, spread.count, report)
 
     def shaped(result: Any) -> Any:
-        return result._replace(grids=result.grids.reshape(-1, *item)) if isinstance(result, Solution) else result
+        return result._replace(grids=result.grids.reshape(-1, *item)) if isinstance(result, Solution) else result.counts
 
     return spread.assemble([shaped(result) for result in results], shaped(engine.nothing()))

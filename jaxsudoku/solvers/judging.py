@@ -53,6 +53,26 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
     return solution._replace(grids=grids, status=status)
 
 
+def judge_within(puzzles: np.ndarray, candidates: np.ndarray, solution: Solution) -> Solution[np.ndarray]:
+    """Checks on the host that solved grids keep to the candidates of their puzzles.
+
+    Args:
+      puzzles: uint8[*b, cells].
+      candidates: bool[*b, side, cells].
+      solution: the solutions, as numpy arrays.
+
+    Returns:
+      The solution, with zeros and status UNSOLVED where a grid has a digit in an open cell that is no candidate of it.
+    """
+    digits = np.maximum(solution.grids, 1)[..., None, :].astype(int) - 1
+    allowed = np.take_along_axis(candidates, digits, axis=-2)[..., 0, :]
+    outside = (solution.status == Status.SOLVED) & ((puzzles == 0) & ~allowed).any(axis=-1)
+    if not outside.any():
+        return solution
+    grids, status = np.where(outside[..., None], 0, solution.grids), np.where(outside, Status.UNSOLVED, solution.status)
+    return solution._replace(grids=grids.astype(np.uint8), status=status.astype(np.int8))
+
+
 def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array) -> Array:
     """Whether grids uint8[N, cells] solve the puzzles, bool[N]; up to ``most`` are checked together.
 

@@ -36,6 +36,7 @@ class Solver:
       config: frozen dataclass of its settings.
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
       stats: the names of the numbers in ``Solution.stats`` of every solution.
+      within: whether it searches within candidates: a fifth argument bool[N, side, cells], digits that are none.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Solver:
     config: type
     complete: bool
     stats: tuple[str, ...] = ()
+    within: bool = False
 
     @property
     def guided(self) -> bool:
@@ -69,6 +71,7 @@ SOLVERS: dict[str, Solver] = {
             "exact:exact",
             ExactConfig,
             complete=True,
+            within=True,
         ),
         Solver(
             "guided-exact",

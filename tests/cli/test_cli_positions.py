@@ -11,7 +11,7 @@ from command import run
 
 import jaxsudoku as js
 from jaxsudoku.cli.bad_lines import BadLines
-from jaxsudoku.cli.positions import SolvedWithin
+from jaxsudoku.cli.solve import Outside
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.engine.solution import Solution, Status
@@ -91,11 +91,12 @@ _ALL = _grids()
 def test_solutions_keep_to_the_candidates(capsys, marks):
     expected = solutions(MARKS, Board.classic(4))
     assert list(map(len, expected)) == [2, 1, 0, 1, 1]
-    code, out, err = run(capsys, "solve", marks, *FOUR)
-    assert code == 0
-    assert "candidates" not in err
-    for line, found in zip(out.splitlines(), expected, strict=True):
-        assert (list(map(int, line)) in found) if found else line == "-"
+    for size in ("64", "1"):  # all in a batch; a batch each, and the fourth lists no candidates
+        code, out, err = run(capsys, "solve", marks, *FOUR, "--batch-size", size)
+        assert code == 0
+        assert "candidates" not in err
+        for line, found in zip(out.splitlines(), expected, strict=True):
+            assert (list(map(int, line)) in found) if found else line == "-"
     code, out, err = run(capsys, "count", marks, *FOUR)
     assert (code, out.split()) == (0, [str(len(found)) for found in expected])
     assert "candidates" not in err
@@ -107,17 +108,17 @@ def test_solutions_of_other_solvers_outside_the_candidates_count_as_unsolved():
     filled = np.array([list(map(int, _ALL[0]))] * 5, np.uint8)
     status = np.full(5, Status.SOLVED, np.int8)
     status[3] = Status.UNSOLVED
-    within = SolvedWithin(board, "iterative")
-    found = within(chunk, Solution(filled, status, np.zeros(5, np.int32), {}))
+    outside = Outside()
+    found = outside(chunk, Solution(filled, status, np.zeros(5, np.int32), {}))
     allowed = np.take_along_axis(chunk.candidates_of(range(5)), filled[:, None].astype(int) - 1, axis=1).all(
         axis=(1, 2)
     )
     assert not allowed.all()
     np.testing.assert_array_equal(found.status == Status.SOLVED, allowed & (status == Status.SOLVED))
     assert not found.grids[~allowed].any()
-    assert within.outside == (~allowed).sum() > 0
-    assert within.note.startswith(f"; {within.outside} solution")
-    assert "not within the candidates of the input, which --solver exact searches" in within.note
+    assert outside.count == (~allowed).sum() > 0
+    assert outside.note.startswith(f"; {outside.count} solution")
+    assert "not within the candidates of the input, which --solver exact searches" in outside.note
 
 
 def test_candidates_that_a_command_leaves_out_are_reported():

@@ -14,6 +14,7 @@ import reference
 
 import jaxsudoku as js
 from jaxsudoku import solvers
+from jaxsudoku.core.host_rules import all_candidates
 from jaxsudoku.engine.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
 from jaxsudoku.engine.inputs import as_puzzles
 from jaxsudoku.engine.solution import Status
@@ -275,6 +276,40 @@ def test_a_key_decides_the_random_order_and_a_budget_leaves_puzzles_unsolved():
     assert (found.iterations >= 1).all()
 
 
+# ---------------------------------------------------------------------- positions with candidates
+
+
+def test_solutions_and_counts_keep_to_candidates():
+    """One digit of a solution is no candidate of its cell: there is another solution or none."""
+    puzzles = np.concatenate([reference.unique(FOUR, 3), np.zeros((3, 16), np.uint8)])
+    whole = js.solve(puzzles, **SMALL)
+    candidates = all_candidates(puzzles, 4)
+    for row, cell in enumerate([int(np.flatnonzero(puzzle == 0)[0]) for puzzle in puzzles]):
+        candidates[row, whole.grids[row, cell] - 1, cell] = False
+    candidates[0] = True
+    found = js.solve(puzzles, candidates=candidates, **SMALL)
+    unsatisfiable = Status.UNSATISFIABLE
+    assert found.status.tolist() == [Status.SOLVED, unsatisfiable, unsatisfiable, *[Status.SOLVED] * 3]
+    assert (found.grids[0] == whole.grids[0]).all() and not found.grids[1:3].any()
+    for row in (3, 4, 5):
+        assert reference.is_solution(FOUR, found.grids[row], puzzles[row])
+        assert candidates[row, found.grids[row] - 1, np.arange(16)].all()
+    squares = js.count_solutions(
+        puzzles.reshape(2, 3, 16), candidates=candidates.reshape(2, 3, 4, 16), limit=300, **SMALL
+    )
+    np.testing.assert_array_equal(squares, [[1, 0, 0], [216, 216, 216]])  # three of four digits in a cell
+    others = js.solve(puzzles[:3], candidates=candidates[:3], solver="depth-first")
+    assert others.status.tolist() == [Status.SOLVED, Status.UNSOLVED, Status.UNSOLVED]
+    assert not others.grids[1:].any()
+
+
+@pytest.mark.parametrize("candidates", [np.ones((2, 16, 4), bool), np.ones((2, 4, 16), int), np.ones((4, 16), bool)])
+def test_candidates_of_another_shape_or_dtype_are_refused(candidates):
+    for answer in (js.solve, js.count_solutions):
+        with pytest.raises(ValueError, match=r"candidates .* must be bool\[2, 4, 16\]"):
+            answer(np.zeros((2, 16), np.uint8), candidates=candidates)
+
+
 # ---------------------------------------------------------------------- batches
 
 
@@ -295,8 +330,10 @@ def test_a_stream_keeps_its_order():
     bounds = np.cumsum([0, *sizes])
     batches = [puzzles[start:stop] for start, stop in itertools.pairwise(bounds)]
     results = list(engine.stream(iter(batches)))
-    assert [len(counts) for counts in results] == sizes
-    np.testing.assert_array_equal(np.concatenate(results), [reference.count(FOUR, puzzle, 5) for puzzle in puzzles])
+    assert [len(found.counts) for found in results] == sizes
+    np.testing.assert_array_equal(
+        np.concatenate([found.counts for found in results]), [reference.count(FOUR, puzzle, 5) for puzzle in puzzles]
+    )
 
 
 def test_a_stream_holds_a_few_batches_at_a_time():
@@ -309,8 +346,8 @@ def test_a_stream_holds_a_few_batches_at_a_time():
             drawn += 1
             yield np.zeros((3, 16), np.uint8)
 
-    for done, counts in enumerate(engine.stream(batches()), 1):
-        np.testing.assert_array_equal(counts, [5, 5, 5])
+    for done, found in enumerate(engine.stream(batches()), 1):
+        np.testing.assert_array_equal(found.counts, [5, 5, 5])
         assert drawn <= done + engine.workers + 1
     assert done == 50
 
@@ -318,7 +355,7 @@ def test_a_stream_holds_a_few_batches_at_a_time():
 def test_a_stream_may_be_left_and_hands_errors_on():
     engine = counting()
     stream = engine.stream(np.zeros((2, 16), np.uint8) for _ in range(50))
-    np.testing.assert_array_equal(next(stream), [5, 5])
+    np.testing.assert_array_equal(next(stream).counts, [5, 5])
     stream.close()
     assert list(engine.stream([])) == []
 
@@ -372,7 +409,7 @@ def test_automatic_batches_suit_the_solver(monkeypatch):
     engines = {}
     for name in ("exact", "mcts", "gumbel"):
         config = solvers.make_config(solvers.get(name), lanes=64)
-        engines[name] = Engine(driver.solve_kernel(name, config), js.Board.classic())
+        engines[name] = Engine(driver.SolveKernel(name, config), js.Board.classic())
     assert {name: len(engine.split(511)) for name, engine in engines.items()} == {"exact": 1, "mcts": 1, "gumbel": 1}
     assert {name: len(engine.split(512)) for name, engine in engines.items()} == {"exact": 2, "mcts": 2, "gumbel": 2}
     assert engines["gumbel"].batch_size == 512

@@ -74,7 +74,7 @@ def modules(*words: str) -> set[str]:
 def test_there_is_one_escape_for_pages_and_one_place_for_messages():
     assert modules("html import", "import html", "saxutils") == {"jaxsudoku.runtime.escapes"}
     # the others print JSON, a fixed text, or nothing but what they flush
-    others = {"jaxsudoku.cli", "jaxsudoku.cli.report", "jaxsudoku.runtime.distributed"}
+    others = {"jaxsudoku.cli", "jaxsudoku.cli.invocation", "jaxsudoku.runtime.distributed"}
     assert modules("sys.stderr") == {
         "jaxsudoku.runtime.terminal.streams",
         "jaxsudoku.runtime.terminal.progress",

@@ -18,7 +18,7 @@ from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import population
-from jaxsudoku.solvers.driver import solve_kernel
+from jaxsudoku.solvers.driver import SolveKernel
 from jaxsudoku.solvers.population import annealing, boxes, evolution
 from jaxsudoku.solvers.queue import Start
 
@@ -346,7 +346,7 @@ def test_a_puzzles_result_is_its_own(name):
 def test_batches_leave_room_for_histories():
     def batch_size(record):
         return Engine(
-            solve_kernel("annealing", population.AnnealingConfig(record=record)), js.Board.classic()
+            SolveKernel("annealing", population.AnnealingConfig(record=record)), js.Board.classic()
         ).batch_size
 
     assert 4 * 5000 * batch_size(5000) <= 2**26 < 4 * 5000 * batch_size(0)

@@ -43,13 +43,13 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``evaluate``, with those of the player if the arguments name one."""
     options.add_game(parser)
     options.add_player(parser, find_values(argv, "--player"), several=True)
-    flags.add_number(parser, "--trees", "strategies of each random player, all played", default=1)
+    parser.add_flag("--trees", flags.number_flag("strategies of each random player, all played", default=1))
     parser.add_argument("--json", action="store_true", help="a JSON object a player instead of the table")
     parser.add_argument("--plot", metavar="FILE", help="a picture, such as players.png (needs the extra plot)")
     parser.add_argument("--save", metavar="FILE", help="file for the strategy, of one player, as JSON")
     parser.add_argument("--force", action="store_true", help="replace existing outputs")
     parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-    flags.add_seed(parser)
+    parser.add_flag("--seed", flags.seed_flag())
     parser.set_defaults(run=run)
 
 

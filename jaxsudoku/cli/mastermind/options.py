@@ -26,7 +26,7 @@ elsewhere.
 _PLAYER = "entropy"
 
 
-def add_game(parser: argparse.ArgumentParser) -> None:
+def add_game(parser: Parser) -> None:
     """The game."""
     from jaxsudoku.mastermind.games import PEG_GAMES, WORDS
 
@@ -38,8 +38,8 @@ def add_game(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--words", metavar="FILE", help="with words: the words that may be the secret, a line each")
     parser.add_argument("--further", metavar="FILE", help="with words: further words that may be guessed")
-    flags.add_number(parser, "--pegs", "pegs, or digits, of a code (default: 4)")
-    flags.add_number(parser, "--colours", "colours that a peg may have (default: 6)")
+    parser.add_flag("--pegs", flags.number_flag("pegs, or digits, of a code (default: 4)"))
+    parser.add_flag("--colours", flags.number_flag("colours that a peg may have (default: 6)"))
     parser.add_argument(
         "--repeats",
         action=argparse.BooleanOptionalAction,

@@ -54,7 +54,9 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
         metavar="FILE",
         help="a search tree of `jaxsudoku mastermind train` to guess by; training during play is saved in the file",
     )
-    flags.add_number(parser, "--train-on", "with --search-tree: simulations before each guess", default=0, least=0)
+    parser.add_flag(
+        "--train-on", flags.number_flag("with --search-tree: simulations before each guess", default=0, least=0)
+    )
     parser.add_argument(
         "--seed",
         type=flags.seed,

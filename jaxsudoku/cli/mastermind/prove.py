@@ -43,7 +43,9 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     del argv
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
     add_hours(parser, math.inf, "the time after which it ends without a proof (default: none)")
-    flags.add_number(parser, "--processes", "processes that search, each with its share of the cores", default=1)
+    parser.add_flag(
+        "--processes", flags.number_flag("processes that search, each with its share of the cores", default=1)
+    )
     parser.add_argument("--memo", metavar="FOLDER", help="folder for the transposition table (default: in memory)")
     parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
     parser.add_argument("--output", metavar="FILE", help="file for the best strategy")

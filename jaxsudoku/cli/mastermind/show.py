@@ -32,7 +32,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``show``."""
     del argv
     parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
-    flags.add_number(parser, "--guesses", "guesses of a game that are drawn", default=2)
+    parser.add_flag("--guesses", flags.number_flag("guesses of a game that are drawn", default=2))
     forms = parser.add_mutually_exclusive_group()
     forms.add_argument("--json", action="store_true", help="a JSON object instead of the table and the drawing")
     forms.add_argument("--svg", action="store_true", help="an SVG image instead, of at most 1,000 guesses")

@@ -42,12 +42,14 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
     options.add_game(parser)
     add_config(parser, PersistentUctConfig, "search", without=("during",))
-    flags.add_seed(parser)
+    parser.add_flag("--seed", flags.seed_flag())
     parser.add_argument("--output", required=True, metavar="FILE", help="file of the tree")
     parser.add_argument("--resume", action="store_true", help="go on with the tree in the file, if there is one")
     parser.add_argument("--force", action="store_true", help="replace the file")
-    flags.add_number(parser, "--guesses", "guesses of a game that are drawn", default=2)
-    flags.add_number(parser, "--width", "guesses of a position, and feedbacks of a guess, that are drawn", default=3)
+    parser.add_flag("--guesses", flags.number_flag("guesses of a game that are drawn", default=2))
+    parser.add_flag(
+        "--width", flags.number_flag("guesses of a position, and feedbacks of a guess, that are drawn", default=3)
+    )
     parser.set_defaults(run=run)
 
 
