@@ -1,6 +1,6 @@
 """Puzzles generated a second: warm, compile time apart, each proven to have exactly one solution.
 
-    python benchmarks/generation.py [--cores 1] [--puzzles 32768] [--repeat 3] [--wishes minimal,24:34] [--json FILE]
+    python benchmarks/generation.py [--cores 1] [--puzzles 32768] [--repeat 3] [--settings minimal,24:34] [--json FILE]
 
 Wishes are "minimal", a number of clues or a range of them ("24:34"), or a rating ("rating=20:"), each with a board in
 front if it is not 9x9 ("16/110", "diagonal/minimal").
@@ -18,9 +18,9 @@ import machine
 import report
 
 
-def parse(wish: str) -> tuple[str, dict[str, Any]]:
+def parse(setting: str) -> tuple[str, dict[str, Any]]:
     """The board's name, and the arguments of ``js.generate``."""
-    board, _, text = wish.rpartition("/")
+    board, _, text = setting.rpartition("/")
     if text == "minimal":
         return board or "9", {}
     name, _, values = text.rpartition("=")
@@ -29,14 +29,14 @@ def parse(wish: str) -> tuple[str, dict[str, Any]]:
     return board or "9", {name or "clues": ends if len(ends) > 1 else ends[0]}
 
 
-def measure(wish: str, puzzles: int, repeat: int) -> dict[str, Any]:
+def measure(setting: str, puzzles: int, repeat: int) -> dict[str, Any]:
     """Seconds of the first call, which compiles, and of each later one; every puzzle is checked."""
     import jaxsudoku as js
     from jaxsudoku.generation import GenerateConfig, Generator
 
-    name, wishes = parse(wish)
+    name, settings = parse(setting)
     board = js.Board.named(name)
-    generator = Generator(0, board, GenerateConfig(**wishes))
+    generator = Generator(0, board, GenerateConfig(**settings))
     seconds, clues, ratings = [], [], []
     for run in range(repeat + 1):
         began = time.perf_counter()
@@ -49,7 +49,7 @@ def measure(wish: str, puzzles: int, repeat: int) -> dict[str, Any]:
         ratings.append(float(made.rating.mean()))
     first, *later = seconds
     return {
-        "wish": wish,
+        "settings": setting,
         "board": str(board),
         "puzzles": puzzles,
         "first_seconds": first,
@@ -65,17 +65,17 @@ def main() -> None:
     parser.add_argument("--cores", default="all", help="cores to keep to (default: all)")
     parser.add_argument("--puzzles", type=int, default=32768)
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--wishes", default="minimal,24:34")
+    parser.add_argument("--settings", default="minimal,24:34")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     about = machine.describe(machine.keep_to_cores(options.cores), ())
     print("\n".join(machine.lines(about)))
     results = []
-    for wish in options.wishes.split(","):
-        result = measure(wish, options.puzzles, options.repeat)
+    for setting in options.settings.split(","):
+        result = measure(setting, options.puzzles, options.repeat)
         results.append(result)
         print(
-            f"{wish:<16} {result['puzzles']:>9,} puzzles, first {result['first_seconds']:.1f} s, then "
+            f"{setting:<16} {result['puzzles']:>9,} puzzles, first {result['first_seconds']:.1f} s, then "
             f"{result['puzzles_per_second']:>9,.0f}/s; {result['mean_clues']:.1f} clues, rating "
             f"{result['mean_rating']:.2f}",
             flush=True,

@@ -56,17 +56,17 @@ FILES: dict[str, tuple[str, int, dict[str, Any]]] = {
 
 def make(name: str) -> bytes:
     """The text of a file: comments that ``js.shipped.about`` reads, then a puzzle a line."""
-    board_name, count, wishes = FILES[name]
+    board_name, count, settings = FILES[name]
     board = js.Board.named(board_name)
     try:
-        made = js.generate(SEED, count, board, batch_size=512 if board.side < 10 else 64, **wishes)
+        made = js.generate(SEED, count, board, batch_size=512 if board.side < 10 else 64, **settings)
     except js.GenerationError as error:
-        if wishes.get("attempts") != 1:
+        if settings.get("attempts") != 1:
             raise
         made = error.found
     numbers = np.bincount(grade(made.rating), minlength=len(GRADES))
-    asked = "".join(f", {field}={value!r}" for field, value in wishes.items())
-    minimal = "" if "clues" in wishes else ", minimal"
+    asked = "".join(f", {field}={value!r}" for field, value in settings.items())
+    minimal = "" if "clues" in settings else ", minimal"
     about = {
         "puzzles": f"{len(made.puzzles)} of {made.clues.min()} to {made.clues.max()} clues{minimal}",
         "solutions": "1",

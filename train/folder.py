@@ -162,7 +162,7 @@ def _training_facts(
         settings["network"]["start"] = Path(start).name
     if puzzles := settings.get("stream", {}).get("puzzles"):
         settings["stream"]["puzzles"] = Path(puzzles).name
-    of_data = ("seed", "wishes", "excluded", "grades", "made_with")
+    of_data = ("seed", "options", "excluded", "grades", "made_with")
     return {
         "training": settings,
         "data": [

@@ -30,7 +30,7 @@ from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.runtime.workers import Workers, run_in_order
 from jaxsudoku.symmetry import solution_hashes
 
-from .card import CARD, FORMATS, PLAN, Card, DatasetError, counts, versions, wishes_of
+from .card import CARD, FORMATS, PLAN, Card, DatasetError, counts, options_of, versions
 from .loader import Dataset, load
 from .shards import encode
 
@@ -53,11 +53,11 @@ def build(
     progress: Report | bool | None = None,
     made: Callable[[Puzzles], object] | None = None,
     workers: Workers | None = None,
-    **wishes: object,
+    **options: object,
 ) -> Dataset:
     """Builds a data set of generated puzzles in a folder of its own.
 
-    It holds the first ``count`` puzzles of ``generate(seed, count, board, **wishes)``. Puzzles with excluded solutions
+    It holds the first ``count`` puzzles of ``generate(seed, count, board, **options)``. Puzzles with excluded solutions
     are replaced by later ones of the same endless sequence; each shard has a range of it for itself. Equivalent
     solutions within a data set are not excluded: a million random grids among the 5e9 classes of 9x9 grids have about a
     hundred such pairs, and equivalent puzzles are much rarer.
@@ -80,7 +80,7 @@ def build(
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
       workers: the processes or actors of Ray that make the shards; None for this process. The data set does not
         depend on them. Processes are started anew, so a script needs ``if __name__ == "__main__":`` around its work.
-      **wishes: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
+      **options: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
 
     Returns:
       The ``Dataset``, as ``load`` gives it.
@@ -103,14 +103,14 @@ def build(
     count = whole_number("count", count, 1, _MOST)
     shard_size = whole_number("shard_size", shard_size, 1)
     check_format(format)
-    config = settings_of(GenerateConfig, "generator", **wishes)
+    config = settings_of(GenerateConfig, "generator", **options)
     if config.holes is not None:
         raise ValueError("a data set has puzzles with one solution; holes makes instances that may have several")
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(
         seed=seed,
         board=board,
-        wishes=wishes_of(config),
+        options=options_of(config),
         excluded=fingerprint(hashes) if exclude is not None else None,
         count=count,
         shard_size=shard_size,

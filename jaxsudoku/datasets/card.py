@@ -24,8 +24,8 @@ from jaxsudoku.runtime.part_folder import Record, differences
 
 #: File names of the card, and of the plan that replaces it until the data set is complete.
 CARD, PLAN = "card.json", "plan.json"
-#: Version of the layout of cards and shards: from 2 on a card has a checksum. Version 1 is read as well.
-VERSION = 2
+#: Version of cards: from 2 on they have a checksum, from 3 on "wishes" are called "options". All are read.
+VERSION = 3
 #: Formats of shards.
 FORMATS = ("npz", "parquet")
 
@@ -60,7 +60,7 @@ class Card:
     Attributes:
       seed: the seed.
       board: the board.
-      wishes: how the puzzles came about: the fields of ``GenerateConfig``, in the form in which JSON is read; of given
+      options: how the puzzles came about: the fields of ``GenerateConfig``, in the form in which JSON is read; of given
         puzzles ``given``, the checksum of the part's puzzles, ``part`` and ``share``.
       excluded: number of excluded solutions, and the sha256 of their hashes; None if none are excluded.
       count: number of puzzles.
@@ -74,7 +74,7 @@ class Card:
 
     seed: int
     board: Board
-    wishes: Mapping[str, Any]
+    options: Mapping[str, Any]
     excluded: Mapping[str, Any] | None
     count: int
     shard_size: int
@@ -158,6 +158,8 @@ class Card:
                 raise DatasetError(f"{path}: a card of version {version}; this version of jaxsudoku reads {VERSION}")
             if version > 1:
                 check_checksum(fields)
+            if version < 3:
+                fields["options"] = fields.pop("wishes")
             del fields["version"]
             board = fields.pop("board")
             del board["name"]
@@ -218,7 +220,7 @@ class Card:
             "made_with": dict(self.made_with),
             "seed": self.seed,
             "board": {"name": str(self.board), **plain(dataclasses.asdict(self.board))},
-            "wishes": dict(self.wishes),
+            "options": dict(self.options),
             "excluded": self.excluded and dict(self.excluded),
             "count": self.count,
             "shard_size": self.shard_size,
@@ -245,7 +247,7 @@ def versions() -> dict[str, str]:
     return {"jaxsudoku": __version__, "jax": jax.__version__}
 
 
-def wishes_of(config: GenerateConfig) -> dict[str, Any]:
+def options_of(config: GenerateConfig) -> dict[str, Any]:
     """The fields of a config on which the puzzles of data sets depend, in the form in which JSON is read."""
     fields: dict[str, Any] = plain(dataclasses.asdict(config))
     for name in ("attempts", "holes", "given"):

@@ -129,11 +129,11 @@ def build_given(
     root = Path(folder)
     PartFolder(str(root)).check_new(_Split.noun, resume)
     known = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
-    options: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
+    engine: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
     with reports(progress) as report:
         size = len(grids)
         searched = marked.searchable.reshape(-1, board.cells)
-        found, counts = solve_and_count(searched, board, report=lambda done, _: report(done, 2 * size), **options)
+        found, counts = solve_and_count(searched, board, report=lambda done, _: report(done, 2 * size), **engine)
         refused = dict(sorted((_refused(found, counts, told) | (marked.causes or {})).items()))
         kept = np.setdiff1d(np.arange(size), list(refused))
         unwanted = is_excluded(found[kept], known)
@@ -142,7 +142,7 @@ def build_given(
         if not len(kept):
             raise GivenError("no puzzle is left: all are refused, duplicates or excluded", refused)
         ratings = rate(
-            grids[kept], board, progress=lambda done, count: report(size + done * size // count, 2 * size), **options
+            grids[kept], board, progress=lambda done, count: report(size + done * size // count, 2 * size), **engine
         )
     clues = (grids[kept] > 0).sum(axis=1, dtype=np.int32)
     whole = Puzzles(grids[kept], found[kept], clues, np.minimum(ratings, np.float32(CUT_OFF)))
@@ -163,8 +163,8 @@ def build_given(
             rows = np.flatnonzero(part_of == number)
             if len(rows):
                 part = Puzzles(*(array[rows] for array in whole))
-                wishes = {"given": _checksum(part.puzzles), "part": name, "share": float(shares[number])}
-                made[name] = _build_part(root / name, part, Card(wishes=wishes, count=len(rows), **common), resume)
+                options = {"given": _checksum(part.puzzles), "part": name, "share": float(shares[number])}
+                made[name] = _build_part(root / name, part, Card(options=options, count=len(rows), **common), resume)
     return Given(made, refused, int((~first & ~unwanted).sum()), int(unwanted.sum()))
 
 

@@ -67,7 +67,7 @@ def test_a_parquet_table(capsys, tmp_path):
     assert os.listdir(tmp_path) == ["made.parquet"]
 
 
-def test_wishes_and_the_summary(capsys, tmp_path):
+def test_settings_and_the_summary(capsys, tmp_path):
     path = str(tmp_path / "made.csv")
     code, out, _ = run(capsys, "generate", "20", *SMALL, "--clues", "6:7", "--output", path, "--json")
     summary = json.loads(out)

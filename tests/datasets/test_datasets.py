@@ -16,7 +16,7 @@ from jaxsudoku import datasets
 from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import DatasetError, builder, shards
 from jaxsudoku.datasets.builder import excluded_hashes
-from jaxsudoku.datasets.card import FORMATS, Shard, wishes_of
+from jaxsudoku.datasets.card import FORMATS, Shard, options_of
 from jaxsudoku.generation import GenerateConfig, GenerationError, Generator, Puzzles
 from jaxsudoku.io.parquet import import_pyarrow
 from jaxsudoku.runtime.files import with_checksum, write_file
@@ -101,7 +101,7 @@ def test_npz_has_no_dates(built):
 def test_card(built):
     dataset = built["npz"]
     card = json.loads((dataset.folder / "card.json").read_text())
-    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (2, 3, 30, 8)
+    assert (card["version"], card["seed"], card["count"], card["shard_size"]) == (3, 3, 30, 8)
     assert card["board"] == {"name": "4x4 with 2x2 boxes", "side": 4, "box": [2, 2], "regions": [], "extra": []}
     assert card["made_with"]["jax"] == jax.__version__
     assert [shard["puzzles"] for shard in card["shards"]] == [8, 8, 8, 6]
@@ -115,11 +115,11 @@ def test_card(built):
     "board", [Board.jigsaw("aaab cabb ccdb cddd"), Board.diagonal(4), Board.windoku(), Board.classic(6)], ids=str
 )
 def test_cards_know_their_board(board, tmp_path):
-    wishes = wishes_of(GenerateConfig(clues=(np.int64(5), 7), rating=(1, np.inf)))
-    card = datasets.Card(1, board, wishes, None, 3, 2, "npz", {})
+    options = options_of(GenerateConfig(clues=(np.int64(5), 7), rating=(1, np.inf)))
+    card = datasets.Card(1, board, options, None, 3, 2, "npz", {})
     (tmp_path / "card.json").write_bytes(card.encode())
     assert datasets.Card.read(tmp_path / "card.json") == card
-    assert card.wishes["clues"] == [5, 7] and card.wishes["rating"] == [1.0, None]
+    assert card.options["clues"] == [5, 7] and card.options["rating"] == [1.0, None]
 
 
 def test_grades():
@@ -238,7 +238,7 @@ def test_a_shard_that_comes_out_otherwise_is_refused(mine, monkeypatch):
         (COUNT, {"shard_size": 9}, "shard_size is 8 there, 9 here"),
         (31, {}, "count is 30 there, 31 here"),
         (COUNT, {"format": "parquet"}, 'format is "npz" there, "parquet" here'),
-        (COUNT, {"clues": (5, 6), "seed": 4}, r"seed is 3 there, 4 here; wishes.clues is null there, \[5, 6\] here"),
+        (COUNT, {"clues": (5, 6), "seed": 4}, r"seed is 3 there, 4 here; options.clues is null there, \[5, 6\] here"),
         (COUNT, {"board": Board.diagonal(4)}, r"board.extra is \[\] there, \[\[0, 5, 10, 15\], \[3, 6, 9, 12\]\] here"),
     ],
 )
@@ -387,8 +387,8 @@ def test_damaged_cards(mine, text):
 
 def test_cards_of_a_later_version(mine):
     card = json.loads((mine / "card.json").read_text())
-    (mine / "card.json").write_text(json.dumps({**card, "version": 3}))
-    with pytest.raises(DatasetError, match="a card of version 3; this version of jaxsudoku reads 2"):
+    (mine / "card.json").write_text(json.dumps({**card, "version": 4}))
+    with pytest.raises(DatasetError, match="a card of version 4; this version of jaxsudoku reads 3"):
         datasets.load(mine)
 
 
@@ -583,10 +583,13 @@ def test_cards_that_contradict_themselves_or_the_shards_are_refused(mine, change
         datasets.load(mine, verify=True)
 
 
-def test_cards_of_the_first_version_are_read(mine, built):
+def test_cards_of_earlier_versions_are_read(mine, built):
     fields = json.loads((mine / "card.json").read_bytes())
     del fields["checksum"]
-    (mine / "card.json").write_text(json.dumps(fields | {"version": 1}))
+    earlier = {"wishes" if name == "options" else name: value for name, value in fields.items()}
+    (mine / "card.json").write_text(json.dumps(earlier | {"version": 1}))
+    assert datasets.load(mine, verify=True).card == built["npz"].card
+    (mine / "card.json").write_bytes(with_checksum(earlier | {"version": 2}))
     assert datasets.load(mine, verify=True).card == built["npz"].card
     (mine / "card.json").write_text(json.dumps(fields))
     with pytest.raises(DatasetError, match="card.json: no card of a data set .altered: the checksum"):
