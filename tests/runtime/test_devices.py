@@ -37,7 +37,7 @@ def watched(*args):
     call = compiled(*args)
     def run(*inputs):
         results = call(*inputs)
-        for leaf in jax.tree.leaves(results):
+        for leaf in filter(lambda leaf: leaf.size, jax.tree.leaves(results)):
             shards.append([(shard.device.id, shard.data.shape[0]) for shard in leaf.addressable_shards])
         return results
     return run
