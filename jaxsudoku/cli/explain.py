@@ -14,12 +14,12 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import clashing
-from jaxsudoku.io import check_folder_name
+from jaxsudoku.io import Chunk, PuzzleFile, check_folder_name
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import OnePuzzle, Puzzle, one_puzzle
+from .inputs import OnePuzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
@@ -73,8 +73,8 @@ class Request(Explaining):
 def run(request: Request, invocation: Invocation) -> int:
     """Explains; the exit status."""
     del invocation
-    puzzle = one_puzzle(request)
-    proper = proper_puzzle(puzzle, request.up_to)
+    chunk, source = one_puzzle(request)
+    proper = proper_puzzle(chunk, source, request.up_to)
     if proper is None:
         return 1
     from jaxsudoku.explanation import explained
@@ -84,7 +84,7 @@ def run(request: Request, invocation: Invocation) -> int:
         _write_pictures(found, Path(request.svg))
         text = f"{found}\n"
     elif request.html:
-        text = found.page(f"Puzzle {request.index} of {puzzle.source}")
+        text = found.page(f"Puzzle {request.index} of {source.name}")
     else:
         text = (json.dumps([step.as_dict() for step in found.steps]) if request.json else str(found)) + "\n"
     put(sys.stdout.buffer, text, "<stdout>")
@@ -109,10 +109,10 @@ class Explained(NamedTuple):
     givens: np.ndarray | None
 
 
-def proper_puzzle(puzzle: Puzzle, up_to: str | None) -> Explained | None:
+def proper_puzzle(chunk: Chunk, source: PuzzleFile, up_to: str | None) -> Explained | None:
     """The puzzle to explain; None, after a message, where it has not exactly one solution within its candidates."""
     screen = Screen(bar=True)
-    chunk, board = puzzle.chunk, puzzle.board
+    board, where = source.board, f"{source.name}:{chunk.lines[0]}"
     if chunk.errors:
         screen.say(str(chunk.errors[0]))
         return None
@@ -128,10 +128,10 @@ def proper_puzzle(puzzle: Puzzle, up_to: str | None) -> Explained | None:
         if not proof.unique:
             left = "techniques that rely on one solution are left out"
             within = "within its candidates the puzzle has one solution, without them several"
-            screen.say(f"{puzzle.where}: {within}: {left}")
+            screen.say(f"{where}: {within}: {left}")
         return Explained(grid, board, usable(None, proof, up_to), candidates, givens)
     screen.clear()
     (clash,) = clashing(chunk.grids[:1], board)
     fault = f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained"
-    screen.say(f"{puzzle.where}: {describe_clash(board, grid) if clash else fault}")
+    screen.say(f"{where}: {describe_clash(board, grid) if clash else fault}")
     return None

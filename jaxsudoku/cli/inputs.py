@@ -135,21 +135,8 @@ def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
         yield Input(puzzles, path, columns, puzzles.unique and not isinstance(source, _Named))
 
 
-class Puzzle(NamedTuple):
-    """A puzzle of an input: a chunk of one, its board, and the name of the input in messages."""
-
-    chunk: Chunk
-    board: Board
-    source: str
-
-    @property
-    def where(self) -> str:
-        """Its place, as in ``file:line``."""
-        return f"{self.source}:{self.chunk.lines[0]}"
-
-
-def one_puzzle(request: OnePuzzle) -> Puzzle:
-    """The puzzle ``--index`` of the input of a command that prints.
+def one_puzzle(request: OnePuzzle) -> tuple[Chunk, PuzzleFile]:
+    """The puzzle ``--index`` of the input of a command that prints, as a chunk of one, and the input.
 
     Raises:
       UsageError: as ``opened``, or there is no such puzzle.
@@ -160,7 +147,7 @@ def one_puzzle(request: OnePuzzle) -> Puzzle:
         for chunk in source.puzzles.chunks():
             row = request.index - 1 - chunk.start
             if row < len(chunk):
-                return Puzzle(chunk[row : row + 1], source.board, source.puzzles.name)
+                return chunk[row : row + 1], source.puzzles
             count = chunk.start + len(chunk)
     raise UsageError(f"{source.puzzles.name}: there is no puzzle {request.index}: it holds {count}")
 

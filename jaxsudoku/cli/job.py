@@ -103,8 +103,6 @@ class _Work:
     Attributes:
       run: runs the command: (request, Invocation) to the exit status.
       inputs: the inputs as they are now.
-      parts: the work of each part.
-      board: the board.
       kind: of the files of the parts.
       note: for the user; may be empty.
       limit: as in ``Tally``.
