@@ -18,6 +18,7 @@ import abc
 import dataclasses
 import enum
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -157,16 +158,15 @@ class Masks(Layout):
     def members(self, view: Array, family: Family) -> list[Array]:
         if family is not Family.CELL:
             return super().members(view, family)
-        everything, nothing = ~np.zeros((), view.dtype), np.zeros((), view.dtype)
         # two words, the second only where the first is: any, exactly one and at least two of them are as of the digits
-        return [jnp.where(flag, everything, nothing) for flag in cell_ones_and_twos(view)]
+        return [_words(flag, view.dtype) for flag in cell_ones_and_twos(view)]
 
     def around(self, view: Array, families: Sequence[Family], fold: Fold) -> list[Array]:
         if families[0] is not Family.CELL:
             return super().around(view, families, fold)
-        # without a fence: a fold within words is cheaper to compute again than to store
-        cell = self.spread(fold(self.members(view, Family.CELL)), Family.CELL)
-        return [cell, *super().around(view, families[1:], fold)]
+        # of truth values, and without a fence: a fold within words is cheaper to compute again than to store
+        cell = _words(fold(cell_ones_and_twos(view)), view.dtype)
+        return [self.spread(cell, Family.CELL), *super().around(view, families[1:], fold)]
 
     def everywhere(self, folded: Array, family: Family) -> Array:
         digits = jnp.asarray(all_digits(self.board.side))[:, None]
@@ -181,6 +181,11 @@ class Masks(Layout):
         while masks.ndim > 2:
             masks = fence(fold(slices(masks, 1)))
         return masks
+
+
+def _words(flags: Array, dtype: Any) -> Array:
+    """Truth values as words with all bits set or none."""
+    return jnp.where(flags, ~np.zeros((), dtype), np.zeros((), dtype))
 
 
 def spread_axes(folded: Array, axes: Sequence[int], shape: tuple[int, ...]) -> Array:

@@ -194,15 +194,17 @@ def singles(layout: Layout, candidates: Array, hidden: bool = True) -> Array:
     """
     view = layout.view(candidates)
     cells, everything = (Family.CELL,), (Family.CELL, *layout.houses)
-    placed = view & any_of(layout.around(view, everything if hidden else cells, exactly_one))
-    if layout.clears_clashes:
-        clash = any_of(layout.around(placed, cells, at_least_two))
-        view, placed = view & ~clash, placed & ~clash
+    sole = layout.around(view, everything if hidden else cells, exactly_one)
+    placed = view & any_of(sole)
+    clash: list[Array] = []
+    if layout.clears_clashes and hidden:  # two digits that must take one cell are both hidden singles
+        clash = layout.around(view & any_of(sole[1:]), cells, at_least_two)
+        placed = placed & ~clash[0]
     placed = fence(placed)
-    taken = any_of(layout.around(placed, everything, any_of))
+    taken = layout.around(placed, everything, any_of)
     if layout.clears_clashes:
         placed = placed & ~any_of(layout.around(placed, layout.houses, at_least_two))
-    return fence(placed | (view & ~taken)).reshape(candidates.shape)
+    return fence(placed | (view & ~any_of(clash + taken))).reshape(candidates.shape)
 
 
 def locked_candidates(layout: Layout, candidates: Array) -> Array:

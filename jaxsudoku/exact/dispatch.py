@@ -15,7 +15,7 @@ from jaxsudoku.core.branching import Branch
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
 from jaxsudoku.exact.config import ExactConfig
-from jaxsudoku.exact.plan import Plan, SearchResult
+from jaxsudoku.exact.plan import Plan, SearchResult, StackPlan
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.operations import fence
@@ -75,7 +75,7 @@ def search(
 
     def run(puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
         if config.restart == "never":
-            found, _ = stack.search(stack.StackPlan(board, limit, config, branch), puzzles, seeds, excluded)
+            found, _ = stack.search(StackPlan(board, limit, config, branch), puzzles, seeds, excluded)
         else:
             found = weighted.search(Plan(board, limit, config), puzzles, seeds, excluded)
         return _sharded_like(puzzles, board, found)
@@ -107,7 +107,7 @@ def guided_search(
     _check(board, puzzles)
     if not puzzles.shape[0]:
         return _nothing(puzzles), jnp.zeros(0, jnp.int32)
-    return stack.search(stack.StackPlan(board, 1, config, branch, guided_branches), puzzles, None, None)
+    return stack.search(StackPlan(board, 1, config, branch, guided_branches), puzzles, None, None)
 
 
 def _settings(

@@ -1,4 +1,4 @@
-"""What both searches take and return."""
+"""What searches take and return."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.branching import Branch
+from jaxsudoku.core.planes import GROUP, group_axes
 from jaxsudoku.engine.solution import Status
 
 
@@ -31,6 +33,40 @@ class Plan:
     def lanes(self) -> int:
         """Nodes in a step."""
         return int(self.config.lanes)
+
+
+@dataclasses.dataclass(frozen=True)
+class StackPlan(Plan):
+    """The static arguments of a search without restarts.
+
+    Attributes:
+      branch: chooses the literals to branch on; None for ``branching.choose``.
+      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does.
+        None for no limit.
+    """
+
+    branch: Branch | None = None
+    guided_branches: int | None = None
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The shape in which planes hold the words of the lanes."""
+        return group_axes(self.lanes // GROUP)
+
+    @property
+    def store_block(self) -> int:
+        """Solved nodes that a CPU stores at a time: a small part of a block, as in most steps few lanes are solved."""
+        return max(self.lanes // 16, GROUP)
+
+    @property
+    def capacity(self) -> int:
+        """With this many nodes above the roots a step pops only one. There is room for a whole block to descend."""
+        return max(3 * self.board.side * self.lanes, 1 << 16)
+
+    @property
+    def room(self) -> int:
+        """Columns above the roots: the capacity, a depth-first descent from it, and the two blocks of a step."""
+        return self.capacity + self.board.candidates + 2 * self.lanes
 
 
 class SearchResult(NamedTuple):

@@ -1,0 +1,189 @@
+"""Nodes of the stack search, settled on planes.
+
+A node is its parent's candidates and a pending literal: a cell and the digits to exclude there, which are the chosen
+one, or all others. So both children share one row of candidates, and one transposition converts candidates and literal,
+a bit for each digit, row and column, to planes.
+
+``stack`` uses ``node_words``, ``solution_words``, ``roots``, ``settle``, ``children`` and ``decode``, and knows nothing
+else of a node: another module with these functions would be another form of nodes. Nodes are uint32[node_words, B],
+truth values of lanes uint32[W].
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.branching import choose, random_planes
+from jaxsudoku.core.layouts import Planes
+from jaxsudoku.core.planes import (
+    GROUP,
+    cubes_to_planes,
+    grids_to_planes,
+    nodes_to_planes,
+    pack_lanes,
+    planes_to_grids,
+    planes_to_words,
+    where,
+    words_to_planes,
+)
+from jaxsudoku.core.propagation import classify, invalid_givens, sweep_rounds
+from jaxsudoku.exact.plan import StackPlan
+from jaxsudoku.runtime.operations import cpu_fence, fence
+
+
+def node_words(plan: StackPlan) -> int:
+    """Words of a node: the candidates, then a literal's digits, row and column."""
+    return -(-(plan.board.candidates + 3 * plan.board.side) // GROUP)
+
+
+def solution_words(plan: StackPlan) -> int:
+    """The first words of a solved node, which suffice to decode it."""
+    return plan.board.words
+
+
+def roots(plan: StackPlan, puzzles: Array, excluded: Array | None) -> tuple[Array, Array]:
+    """The root nodes of puzzles uint8[B, cells], and the invalid ones uint32[W].
+
+    ``excluded`` are digits that empty cells may not take, uint8[B, cells] or bool[B, side, cells].
+    """
+    board = plan.board
+    givens = grids_to_planes(puzzles, board, plan.groups)
+    invalid = invalid_givens(givens, board).reshape(-1)
+    candidates = givens.candidates
+    if excluded is not None:
+        candidates = candidates & ~(_excluded_planes(plan, excluded) & givens.empty[None])
+    literal = jnp.zeros((3 * board.side, *plan.groups), jnp.uint32)
+    return _make_nodes(board, fence(candidates), literal), invalid
+
+
+def decode(plan: StackPlan, nodes: Array) -> Array:
+    """The grids uint8[B, cells] of solved nodes uint32[solution_words, B]."""
+    return planes_to_grids(nodes_to_planes(nodes, plan.board, plan.groups), plan.board)
+
+
+class Settled(NamedTuple):
+    """Nodes after a few rounds of the rules.
+
+    Attributes:
+      nodes: uint32[node_words, B], those that are left, with a literal to exclude in the lanes that branch.
+      solved: uint32[W].
+      unfinished: uint32[W], the lanes that are neither solved nor contradictory.
+      branching: uint32[W], those of them in which the rules make no more progress.
+      guided: uint32[W], those of them whose literal the plan's ``branch`` chose, if there is one.
+    """
+
+    nodes: Array
+    solved: Array
+    unfinished: Array
+    branching: Array
+    guided: Array
+
+
+def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guidable: Array | None) -> Settled:
+    """Applies the rules to nodes, and chooses the literals to branch on.
+
+    Args:
+      plan: the static arguments.
+      nodes: uint32[node_words, B].
+      seed: uint32[B], the seeds of random orders; None for the fixed order.
+      live: bool[B], the lanes that have a node; of others nothing is reported.
+      guidable: bool[B], the lanes for which the plan's ``branch`` may choose; None for all.
+    """
+    board = plan.board
+    planes = _read_nodes(plan, nodes)
+    planes, changed = _sweep_rounds(plan, planes)
+    contradictory, solved = classify(Planes(board), planes)
+    live_plane = pack_lanes(live).reshape(plan.groups)
+    solved = live_plane & solved
+    unfinished, branching = fence(
+        (live_plane & ~contradictory & ~solved, live_plane & ~contradictory & ~solved & ~changed)
+    )
+    guided = branching if guidable is None else branching & pack_lanes(guidable).reshape(plan.groups)
+    literal = _literal(plan, planes, seed, branching, guided) & branching
+    nodes = _make_nodes(board, planes, literal)
+    return Settled(nodes, *(lanes.reshape(-1) for lanes in (solved, unfinished, branching, guided)))
+
+
+def children(plan: StackPlan, nodes: Array, take: Array) -> list[Array]:
+    """The nodes, in the lanes ``take`` bool[B] excluding the other digits of the cell in place of the literal's.
+
+    In parts, the words that are as they were and the others.
+    """
+    board = plan.board
+    first = board.candidates // GROUP
+    bits = range(board.candidates - first * GROUP, board.candidates - first * GROUP + board.side)
+    masks = [sum(1 << bit % GROUP for bit in bits if bit // GROUP == word) for word in range(nodes.shape[0] - first)]
+    flips = jnp.where(take, np.array(masks, np.uint32)[:, None], np.uint32(0))
+    return [nodes[:first], nodes[first:] ^ flips]
+
+
+# ---------------------------------------------------------------------- planes
+
+
+def _excluded_planes(plan: StackPlan, excluded: Array) -> Array:
+    """Excluded digits, uint8[lanes, cells] or bool[lanes, side, cells], as planes."""
+    if excluded.ndim == 2:
+        return grids_to_planes(excluded, plan.board, plan.groups).digits
+    planes = cubes_to_planes(excluded, plan.board)
+    return planes.reshape(*planes.shape[:-1], *plan.groups)
+
+
+def _make_nodes(board: Board, planes: Array, literal: Array) -> Array:
+    """Nodes uint32[node_words, B] of candidate planes and a literal to exclude, uint32[3 side, *W], or none."""
+    groups = literal.shape[1:]
+    parts = [planes.reshape(board.candidates, *groups), literal]
+    unused = -sum(part.shape[0] for part in parts) % GROUP
+    return planes_to_words(cpu_fence(jnp.concatenate([*parts, jnp.zeros((unused, *groups), jnp.uint32)])))
+
+
+def _read_nodes(plan: StackPlan, nodes: Array) -> Array:
+    """The candidate planes of nodes uint32[node_words, B], without those that the pending literal excludes."""
+    board, side = plan.board, plan.board.side
+    planes = words_to_planes(nodes, plan.groups)
+    candidates = planes[: board.candidates].reshape(side, side, side, *plan.groups)
+    digits, row, column = planes[board.candidates : board.candidates + 3 * side].reshape(3, side, *plan.groups)
+    cell = cpu_fence(row[:, None] & column[None])
+    return fence(candidates & ~(digits[:, None, None] & cell[None]))
+
+
+def _sweep_rounds(plan: StackPlan, planes: Array) -> tuple[Array, Array]:
+    """``propagation.sweep_rounds``, by the plan's form of it."""
+    if plan.config.settle == "pallas":
+        from jaxsudoku.core import pallas_sweep  # loads Pallas
+
+        return pallas_sweep.sweep_rounds(planes, plan.board, plan.config.rules, plan.config.rounds)
+    return sweep_rounds(planes, plan.board, plan.config.rules, plan.config.rounds)
+
+
+def _literal(plan: StackPlan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:
+    """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined.
+
+    ``guided`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
+    """
+    board = plan.board
+    if plan.branch is None:
+        preferred = None if seed is None else random_planes(board, seed).reshape(3, board.side, *plan.groups)
+        return choose(board, planes, preferred)
+    by_branch = functools.partial(plan.branch, board)
+    flat = guided.reshape(-1)
+    given = planes.reshape(*planes.shape[:3], -1), flat
+    if plan.guided_branches is None:
+        literal = by_branch(*given)
+    else:  # once all puzzles are past the limit, nothing is evaluated for them
+        shape = jax.eval_shape(by_branch, *given)
+        nothing = jnp.zeros(shape.shape, shape.dtype)
+        literal = lax.cond((flat != 0).any(), by_branch, lambda planes, guided: nothing, *given)
+    if literal.shape != (3 * board.side, flat.shape[0]) or literal.dtype != jnp.uint32:
+        raise ValueError(
+            f"branch returned {literal.dtype}{list(literal.shape)}; it must return "
+            f"uint32[{3 * board.side}, {flat.shape[0]}]"
+        )
+    literal = fence(literal).reshape(-1, *plan.groups)
+    return literal if plan.guided_branches is None else where(guided, literal, choose(board, planes, None))
