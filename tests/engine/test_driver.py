@@ -310,6 +310,13 @@ def test_candidates_of_another_shape_or_dtype_are_refused(candidates):
             answer(np.zeros((2, 16), np.uint8), candidates=candidates)
 
 
+def test_candidates_of_a_global_array_are_refused(monkeypatch):
+    monkeypatch.setattr(driver, "is_spread", lambda puzzles: True)
+    for answer in (js.solve, js.count_solutions):
+        with pytest.raises(ValueError, match="puzzles over several processes are solved without candidates"):
+            answer(np.zeros((2, 16), np.uint8), candidates=np.ones((2, 4, 16), bool))
+
+
 # ---------------------------------------------------------------------- batches
 
 
