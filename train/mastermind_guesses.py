@@ -197,9 +197,8 @@ class _Maker:
         """Splits positions by guesses of each."""
         numbers = [len(each) for each in guesses]
         owner, made = np.repeat(np.arange(len(positions)), numbers), np.concatenate([np.zeros(0, np.int32), *guesses])
-        sizes = positions.sizes[owner]
         found = self._scorer.partition(positions.take(owner), made)
-        useful, fixed = ~found.whole(sizes), found.fixed_totals(sizes)
+        useful, fixed = ~found.useless, found.fixed_totals
         (large,) = np.nonzero((found.parts.sizes > 2) & useful[found.owner])
         of = found.owner[large]
         later = [after(histories[owner[guess]], int(made[guess])) for guess in of.tolist()]

@@ -85,7 +85,7 @@ class _Lookahead:
     def _totals(self, positions: Positions, guesses: np.ndarray, history: np.ndarray | None, plies: int) -> np.ndarray:
         """The totals of positions with a guess for each, int64[n]."""
         found = self._scorer.partition(positions, guesses)
-        totals = found.fixed_totals(positions.sizes) * self._unit
+        totals = found.fixed_totals * self._unit
         (large,) = np.nonzero(found.parts.sizes > 2)
         if len(large):
             parts = found.parts.take(large)

@@ -148,11 +148,10 @@ class Search:
     def openings(self, below: int) -> list[tuple[int, int]]:
         """One first guess per orbit whose total is not proven to be ``below`` or more, each with its lower bound."""
         guesses = representatives(self._game, ())
-        everything = Positions.everything(self._game, len(guesses))
-        found = self._scorer.partition(everything, guesses)
+        found = self._scorer.partition(Positions.everything(self._game, len(guesses)), guesses)
         (large,) = np.nonzero(found.parts.sizes > 2)
         bounds = self._memo.bounds[self._insert(found.parts.take(large))]
-        totals = found.fixed_totals(everything.sizes)
+        totals = found.fixed_totals
         totals += np.bincount(found.owner[large], bounds, len(guesses)).astype(np.int64)
         (left,) = np.nonzero(totals < below)
         return list(zip(guesses[left].tolist(), totals[left].tolist(), strict=True))
@@ -303,8 +302,7 @@ class Search:
         owner, guesses = np.array(pairs).T
         nodes = [opened[index] for index in owner.tolist()]
         found = self._scorer.partition(positions.take(owner), guesses)
-        sizes = positions.sizes[owner]
-        fixed, useless = found.fixed_totals(sizes), found.whole(sizes)
+        fixed, useless = found.fixed_totals, found.useless
         (large,) = np.nonzero((found.parts.sizes > 2) & ~useless[found.owner])
         parts, of = found.parts.take(large), found.owner[large]
         if after(nodes[0].history, 0) is None:  # no symmetry is left to any of them

@@ -114,31 +114,35 @@ class Partition:
     """The parts into which guesses split n positions, one for each feedback that occurs.
 
     Attributes:
+      sizes: int64[n], the number of codes of each position.
       parts: the parts, sorted by the position that they come from, then by feedback.
       owner: int64[parts], the index of that position.
       feedback: int64[parts], the feedback.
       won: bool[parts], whether it ends the game.
     """
 
+    sizes: np.ndarray
     parts: Positions
     owner: np.ndarray
     feedback: np.ndarray
     won: np.ndarray
 
-    def whole(self, sizes: np.ndarray) -> np.ndarray:
-        """Whether a guess leaves its position whole, without information, bool[n]; by the positions' sizes int64[n]."""
-        whole = np.zeros(len(sizes), bool)
-        whole[self.owner] = (self.parts.sizes == sizes[self.owner]) & ~self.won
-        return whole
+    @property
+    def useless(self) -> np.ndarray:
+        """Whether a guess leaves its position whole, so that it gives no information, bool[n]."""
+        useless = np.zeros(len(self.sizes), bool)
+        useless[self.owner] = (self.parts.sizes == self.sizes[self.owner]) & ~self.won
+        return useless
 
-    def fixed_totals(self, sizes: np.ndarray) -> np.ndarray:
-        """The totals of positions without those of their parts of more than two codes, int64[n]; by sizes int64[n].
+    @property
+    def fixed_totals(self) -> np.ndarray:
+        """The totals of positions without those of their parts of more than two codes, int64[n].
 
         They are a guess for each code, and the guesses that parts of one or two codes take.
         """
         parts = self.parts.sizes
         small = np.where(self.won | (parts > 2), 0, 2 * parts - 1)
-        return np.asarray(sizes + np.bincount(self.owner, small, len(sizes)).astype(np.int64))
+        return np.asarray(self.sizes + np.bincount(self.owner, small, len(self.sizes)).astype(np.int64))
 
 
 def partition(feedbacks: int, positions: Positions, feedback: np.ndarray) -> Partition:
@@ -149,13 +153,14 @@ def partition(feedbacks: int, positions: Positions, feedback: np.ndarray) -> Par
       positions: n positions.
       feedback: uint8[total], the feedback of each of their codes with the guess in its position.
     """
-    keys = np.repeat(np.arange(len(positions)), positions.sizes) * feedbacks + feedback
+    sizes = positions.sizes
+    keys = np.repeat(np.arange(len(positions)), sizes) * feedbacks + feedback
     order = np.argsort(keys, kind="stable")  # codes stay ascending
     keys = keys[order]
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
-    bounds = np.concatenate([starts, [len(keys)]])
+    parts = Positions(positions.codes[order], np.concatenate([starts, [len(keys)]]))
     owner, feedback = np.divmod(keys[starts], feedbacks)
-    return Partition(Positions(positions.codes[order], bounds), owner, feedback, feedback == feedbacks - 1)
+    return Partition(sizes, parts, owner, feedback, feedback == feedbacks - 1)
 
 
 # ---------------------------------------------------------------------- orbits of guesses

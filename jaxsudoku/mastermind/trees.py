@@ -286,8 +286,8 @@ def grow(
             chosen = policy(positions.take(several), history[several], level_key)
             guesses[several] = check_guesses(game, chosen, len(several))
         found = score.partition(positions, guesses)
-        if (whole := found.whole(positions.sizes)).any():
-            code = game.code_text(int(guesses[np.argmax(whole)]))
+        if found.useless.any():
+            code = game.code_text(int(guesses[np.argmax(found.useless)]))
             raise TreeError(f"{player or 'the player'} guesses {code}, which gives no information there")
         levels.append((tree, guesses, parents, feedback))
         (unsolved,) = np.nonzero(~found.won)

@@ -151,14 +151,13 @@ class Valuer:
         """Values a guess at each position, and stores it where it is the best known."""
         self._check_time()
         found = self._scorer.partition(positions, guesses)
-        sizes = found.parts.sizes
-        whole, totals = found.whole(positions.sizes), found.fixed_totals(positions.sizes)
-        (large,) = np.nonzero((sizes > 2) & ~whole[found.owner])
+        useless, totals = found.useless, found.fixed_totals
+        (large,) = np.nonzero((found.parts.sizes > 2) & ~useless[found.owner])
         if len(large):
             later = [after(histories[found.owner[part]], int(guesses[found.owner[part]])) for part in large]
             values = self.totals(found.parts.take(large), later, effort.within)
             totals += np.bincount(found.owner[large], values, len(positions)).astype(np.int64)
-        totals[whole] = _UNKNOWN["total"]
+        totals[useless] = _UNKNOWN["total"]
         rows = self._rows(positions)
         order = np.lexsort((totals, rows))
         first = order[np.unique(rows[order], return_index=True)[1]]  # the lowest total of each position
