@@ -238,7 +238,7 @@ def test_a_shard_that_comes_out_otherwise_is_refused(mine, monkeypatch):
         (COUNT, {"shard_size": 9}, "shard_size is 8 there, 9 here"),
         (31, {}, "count is 30 there, 31 here"),
         (COUNT, {"format": "parquet"}, 'format is "npz" there, "parquet" here'),
-        (COUNT, {"clues": (5, 6), "seed": 4}, r"seed is 3 there, 4 here; options.clues is null there, \[5, 6\] here"),
+        (COUNT, {"clues": (5, 6), "seed": 4}, r"options.clues is null there, \[5, 6\] here; seed is 3 there, 4 here"),
         (COUNT, {"board": Board.diagonal(4)}, r"board.extra is \[\] there, \[\[0, 5, 10, 15\], \[3, 6, 9, 12\]\] here"),
     ],
 )
