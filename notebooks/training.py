@@ -45,9 +45,9 @@ from jaxsudoku.networks.cell_cnn import CellCnnConfig
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.networks.house_cnn import HouseCnnConfig
 from jaxsudoku.networks.house_resnet import HouseResNetConfig
-from train.config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
 from train.record import read
 from train.supervised import train
+from train.train_config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
 
 #: Tiny settings, to check only that everything runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"

@@ -41,13 +41,13 @@ import numpy as np
 
 import jaxsudoku as js
 from jaxsudoku.networks.cube import CubeConfig
-from jaxsudoku.solvers.tree.config import GumbelConfig
-from train.config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 from train.curriculum import foreseen
 from train.invention import invent, remove_clues
 from train.record import read
 from train.selfplay import self_play
 from train.selfplay_config import PlayConfig, ReplayConfig, StreamConfig, ZeroConfig
+from train.train_config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig
 
 #: Tiny settings, to check only that everything runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"

@@ -26,8 +26,17 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Modules and packages that get as many faults each.
-PACKAGES = ("board", "planes", "propagation", "exact", "solvers/queue", "solvers/tree", "io", "explanation")
-PACKAGES += ("techniques", "mastermind")
+PACKAGES = (
+    "core/board",
+    "core/planes",
+    "core/propagation",
+    "exact",
+    "solvers/queue",
+    "solvers/tree",
+    "io",
+    "explanation",
+)
+PACKAGES += ("explanation", "techniques", "mastermind")
 #: What a fault puts in the place of an operator or truth value; a number becomes the next one.
 CHANGES = {"+": "-", "-": "+", "*": "+", "//": "*", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 CHANGES |= {"&": "|", "|": "&", "^": "|", "<<": ">>", ">>": "<<", "and": "or", "or": "and", "not": "not not"}

@@ -23,7 +23,7 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.runtime.operations import select
 from jaxsudoku.solvers.tree import graph
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 from .games import play
 from .processes import Processes

@@ -20,12 +20,12 @@ from jax.sharding import Mesh
 from jaxsudoku import datasets
 from jaxsudoku.networks import Params
 
-from .config import TrainConfig
 from .objective import Metrics
 from .pool import Pool
 from .positions import puzzles_needed
 from .puzzles import check_data
 from .step import TrainState, compiled_step, make_forward, saved_forward
+from .train_config import TrainConfig
 
 
 class Held(NamedTuple):

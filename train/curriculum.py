@@ -14,8 +14,8 @@ from jax import Array
 from jaxsudoku import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from jaxsudoku.solvers.tree.evaluators import apply_where
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 #: The lowest log-weight; puzzles that the rules decide have it too.
 _LEAST = -60.0

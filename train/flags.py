@@ -12,7 +12,7 @@ from jaxsudoku.cli.fields import add_config, attribute_texts
 from jaxsudoku.core.board import VARIANTS, Board
 from jaxsudoku.runtime.settings import settings_of
 
-from .config import NetworkConfig, PositionKind, TrainConfig, groups_of
+from .train_config import NetworkConfig, PositionKind, TrainConfig, groups_of
 
 #: Fields that ``add_config`` can't make a flag for: those below, and the architecture's sizes, which have flags each.
 _WITHOUT = ("board", "kinds", "sizes")

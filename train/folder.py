@@ -17,8 +17,8 @@ from jaxsudoku.runtime.files import TEMPORARY, JsonError, read_json, write_file
 from jaxsudoku.runtime.locks import SUFFIX
 from jaxsudoku.runtime.part_folder import differences
 
-from .config import TrainConfig
 from .processes import Processes
+from .train_config import TrainConfig
 
 _SETTINGS = "config.json"
 

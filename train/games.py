@@ -26,10 +26,10 @@ from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.judging import judge
 from jaxsudoku.solvers.tree import evaluators, graph, policies, reroot
 from jaxsudoku.solvers.tree.backtracking import Advance, Lanes, Recorder, search_all, without_backtracking
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
 from jaxsudoku.solvers.tree.evaluators import Evaluate
 from jaxsudoku.solvers.tree.policies import Decision
 from jaxsudoku.solvers.tree.proofs import open_moves
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 #: Separates the choice of kept positions from the search's own randomness.
 _KEEP = np.uint32(0x7FEB352D)

@@ -16,7 +16,7 @@ from jaxsudoku.core.tuning import exact_lanes
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.generation.reduction import reduce_clues
 from jaxsudoku.networks import Forward, Params
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 from .games import Games, play
 

@@ -25,12 +25,12 @@ from jaxsudoku.runtime.locks import OutputLock, check_unlocked
 from jaxsudoku.runtime.terminal.progress import Screen, compiling
 from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
-from .config import TrainConfig
 from .devices import connect, on_one_device, placed
 from .folder import Checkpoints, as_json, check_folder, write_settings
 from .objective import Metrics
 from .processes import Processes
 from .record import Recorder
+from .train_config import TrainConfig
 from .validation import Validation
 
 

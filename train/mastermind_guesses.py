@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.mastermind import PegGame
-from jaxsudoku.mastermind.config import LookaheadConfig
 from jaxsudoku.mastermind.costs import estimate
 from jaxsudoku.mastermind.lookahead import lookahead
 from jaxsudoku.mastermind.memo import Memo
 from jaxsudoku.mastermind.openings import opened
+from jaxsudoku.mastermind.player_config import LookaheadConfig
 from jaxsudoku.mastermind.positions import History, Positions, after, representatives
 from jaxsudoku.mastermind.scoring import scorer
 from jaxsudoku.mastermind.trees import Node, grow, nodes

@@ -11,9 +11,9 @@ from jax import Array
 
 from jaxsudoku.networks import Forward, Params
 
-from .config import ObjectiveConfig
 from .pool import batch_first, batch_inside
 from .positions import Positions
+from .train_config import ObjectiveConfig
 
 #: Probability above which a network is sure of a digit, or that a position is dead.
 _SURE = 0.9

@@ -10,7 +10,7 @@ import optax
 from jax import Array
 from optax.contrib import MuonDimensionNumbers, muon
 
-from .config import OptimiserConfig
+from .train_config import OptimiserConfig
 
 #: Decay of the mean of squared gradients: short, as gradients change quickly early on.
 _B2 = 0.99

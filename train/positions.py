@@ -22,7 +22,7 @@ from jaxsudoku.core.planes import GROUP, cubes_to_planes, grids_to_cubes, planes
 from jaxsudoku.core.propagation import settle
 from jaxsudoku.datasets import Batch
 
-from .config import PositionKind, TrainConfig
+from .train_config import PositionKind, TrainConfig
 
 #: The least loss by which positions are weighted.
 _LEAST_LOSS = 1e-3

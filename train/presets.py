@@ -13,7 +13,7 @@ from jaxsudoku.networks.house_cnn import HouseCnnConfig
 from jaxsudoku.networks.house_resnet import HouseResNetConfig
 from jaxsudoku.networks.se_resnet import SeResNetConfig
 
-from .config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
+from .train_config import DataConfig, NetworkConfig, OptimiserConfig, PositionKind, PositionsConfig, TrainConfig
 
 #: Settings for training on two cores, in two hours.
 CPU = TrainConfig(

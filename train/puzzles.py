@@ -17,10 +17,10 @@ from jaxsudoku import datasets, networks
 from jaxsudoku.datasets import Batch, Dataset
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
-from .config import DataConfig, TrainConfig
 from .devices import own_rows, placed_rows
 from .positions import puzzles_needed
 from .processes import Processes
+from .train_config import DataConfig, TrainConfig
 
 
 def load_held_out(config: TrainConfig) -> np.ndarray:

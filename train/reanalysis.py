@@ -17,7 +17,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.solvers.tree import evaluators, policies
-from jaxsudoku.solvers.tree.config import GumbelConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 
 from .games import Games, improved_policy, random_kept
 

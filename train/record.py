@@ -13,8 +13,8 @@ import jax
 from jaxsudoku.runtime.files import write_file
 from jaxsudoku.runtime.terminal.progress import Screen, bar, duration
 
-from .config import TrainConfig
 from .objective import Metrics, summary
+from .train_config import TrainConfig
 
 #: Seconds between two updates of the live line, each of which waits for the device.
 _PAUSE = 0.5

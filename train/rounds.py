@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Params
 from jaxsudoku.runtime.devices import compiler_options
-from jaxsudoku.solvers.tree.config import GumbelConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 
 from .curriculum import foreseen, least_sure
 from .games import Games, play

@@ -9,10 +9,10 @@ from jaxsudoku import networks
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import Rules
 from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive, Range, Share, settings_of
-from jaxsudoku.solvers.config import Cell
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.guided_config import Cell
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
-from .config import NetworkConfig, TrainConfig
+from .train_config import NetworkConfig, TrainConfig
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,8 +7,8 @@ import dataclasses
 from jaxsudoku.core.board import Board
 
 from . import presets
-from .config import DataConfig, OptimiserConfig, PositionKind, PositionsConfig
 from .selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, ZeroConfig
+from .train_config import DataConfig, OptimiserConfig, PositionKind, PositionsConfig
 
 #: Settings for two cores, in some hours.
 CPU = ZeroConfig(

@@ -25,12 +25,12 @@ from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params, widening
 from jaxsudoku.runtime.devices import compiler_options
 
-from .config import TrainConfig
 from .devices import placed
 from .objective import Aux, Metrics, objective, open_cells
 from .optimiser import make_optimiser
 from .pool import Pool, empty_pool, refill
 from .positions import Positions, sample_batch
+from .train_config import TrainConfig
 
 T = TypeVar("T")
 

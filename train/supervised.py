@@ -34,7 +34,6 @@ from .boards import (
     turn,
 )
 from .command import run_command
-from .config import TrainConfig
 from .devices import whole_mesh
 from .folder import save_network
 from .loop import Run, Training, check_startable, no_position, opened, run_training
@@ -45,6 +44,7 @@ from .presets import PRESETS
 from .processes import Processes
 from .puzzles import load_held_out, open_data, puzzles_of_steps
 from .step import initial_state, load_start, no_losses, place, saved_forward
+from .train_config import TrainConfig
 
 
 def train(

@@ -15,11 +15,11 @@ from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params
 from jaxsudoku.runtime.devices import compiler_options
 
-from .config import ObjectiveConfig, TrainConfig
 from .objective import Metrics, objective, open_cells, summary
 from .positions import Positions, puzzles_needed, sample_batch
 from .processes import Processes
 from .step import saved_forward
+from .train_config import ObjectiveConfig, TrainConfig
 
 #: Positions in all, and how many of them are evaluated at a time.
 _POSITIONS, _CHUNK = 256, 32

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import ExactConfig
+from .exact_config import ExactConfig
 
 if TYPE_CHECKING:
     from .dispatch import guided_search, search

@@ -14,7 +14,7 @@ from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.branching import Branch
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
-from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.exact.plan import Plan, SearchResult, StackPlan
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray

@@ -14,7 +14,7 @@ from jax import Array
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items, with_candidates
-from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.runtime.terminal.progress import Report
 
 #: The fewest puzzles in a batch that is worth a thread, for each lane and in all.

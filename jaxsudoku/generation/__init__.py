@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import ATTEMPTS, HOLES, GenerateConfig, check_settings
+from .generate_config import ATTEMPTS, HOLES, GenerateConfig, check_settings
 
 if TYPE_CHECKING:
     from .generator import GenerationError, Generator, generate

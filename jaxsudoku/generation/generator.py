@@ -17,7 +17,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import search_restart
 from jaxsudoku.engine.batches import Engine, default_batch_size
 from jaxsudoku.generation.attempt import Attempt
-from jaxsudoku.generation.config import GenerateConfig, check_settings
+from jaxsudoku.generation.generate_config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.runtime.devices import used_devices

@@ -18,7 +18,7 @@ from jax import Array
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import exact_lanes
-from jaxsudoku.generation.config import Holes
+from jaxsudoku.generation.generate_config import Holes
 from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.reduction import count_clues
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request, RequestItems, attempt_keys, random_bits

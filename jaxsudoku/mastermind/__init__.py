@@ -10,7 +10,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .config import (
+from .games import bulls_and_cows
+from .peg_game import PegGame
+from .player_config import (
     EntropyConfig,
     GreedyConfig,
     LookaheadConfig,
@@ -20,8 +22,6 @@ from .config import (
     RandomConfig,
     StochasticMuZeroConfig,
 )
-from .games import bulls_and_cows
-from .peg_game import PegGame
 from .players import PLAYERS, Player, Policy
 from .positions import Positions
 from .rules import CodeError, Game, GameError

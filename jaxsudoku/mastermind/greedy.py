@@ -10,9 +10,9 @@ import jax
 import numpy as np
 from jax import Array
 
-from .config import GreedyConfig, RandomConfig
 from .costs import PartCost
 from .openings import best_opened
+from .player_config import GreedyConfig, RandomConfig
 from .players import Policy, Progress
 from .positions import Positions, histories_of
 from .rules import Game

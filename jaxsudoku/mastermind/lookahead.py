@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jax import Array
 
-from .config import LookaheadConfig
 from .costs import estimate
 from .memo import Memo
 from .openings import best_opened
+from .player_config import LookaheadConfig
 from .players import Policy, Progress
 from .positions import SYMMETRIC_GUESSES, Positions, blocks, histories_of
 from .rules import Game

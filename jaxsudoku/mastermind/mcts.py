@@ -17,7 +17,7 @@ from jax import Array, lax
 
 from jaxsudoku.runtime.operations import select
 
-from .config import MctsConfig
+from .player_config import MctsConfig
 from .players import Policy, Progress
 from .rollouts import Roots, Simulator, confidence, searching_policy, secure_child
 from .rules import Game

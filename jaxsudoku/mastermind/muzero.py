@@ -15,8 +15,8 @@ import mctx
 import numpy as np
 from jax import Array
 
-from .config import StochasticMuZeroConfig
 from .feedbacks import pack, unpack, words
+from .player_config import StochasticMuZeroConfig
 from .players import Policy, Progress
 from .rollouts import Roots, Simulator, searching_policy, secure_child
 from .rules import Game

@@ -27,10 +27,10 @@ from jax import Array
 
 from . import costs
 from .claims import Claims
-from .config import OptimalConfig
 from .costs import PartCost
 from .memo import PROVEN, SCORED, Memo
 from .open_positions import Candidate, OpenPosition
+from .player_config import OptimalConfig
 from .players import Policy, Progress
 from .positions import History, Positions, after, blocks, histories_of, representatives, sums_before
 from .rules import Game, check_size

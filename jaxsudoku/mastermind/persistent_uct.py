@@ -21,7 +21,7 @@ from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, wr
 from jaxsudoku.runtime.settings import whole_number
 
 from . import games
-from .config import SQRT2, PersistentUctConfig
+from .player_config import SQRT2, PersistentUctConfig
 from .players import Policy, Progress
 from .positions import Positions
 from .rules import Game, check_number, check_numbers

@@ -18,7 +18,7 @@ import numpy as np
 from jaxsudoku.runtime.settings import settings_of
 from jaxsudoku.runtime.suggestions import did_you_mean
 
-from .config import (
+from .player_config import (
     EntropyConfig,
     GreedyConfig,
     LookaheadConfig,

@@ -4,7 +4,7 @@ Every network maps candidates bool[B, side, cells] to ``Outputs``: policy logits
 the log-odds that the position still has a solution.
 
 To add an architecture, write one file beside ``cell_cnn.py``, the shortest example: a dataclass of sizes, which is a
-``config.Config``, and a subclass of ``NetworkModule``. Add one ``Architecture`` to the registry, and small sizes to
+``settings.Config``, and a subclass of ``NetworkModule``. Add one ``Architecture`` to the registry, and small sizes to
 ``TINY`` in ``tests/support/reference.py``, with which ``tests/networks/test_networks.py`` tests all architectures.
 Solvers, the command line, files and training then find it by name.
 """

@@ -10,8 +10,8 @@ field under its own name. A guided solver takes a network of the board, ``networ
 reports the positions evaluated in ``stats["network_calls"]``, int32[B]. A population solver reports the error of its
 best grid in ``stats["errors"]``, int32[B]. ``judge`` checks every claimed solution before it leaves the library.
 
-A new solver is one module with a function of this signature, a ``Config`` in the ``config.py`` beside it, and an entry
-in ``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. Every entry is tested by
+A new solver is one module with a function of this signature, its settings in a module without JAX, and an entry in
+``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. Every entry is tested by
 ``tests/solvers/test_solvers.py``.
 
 Names and settings load no JAX; a solver's module is imported when it first runs.
@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.exact_config import ExactConfig
 
-from .config import GuidedExactConfig, IterativeConfig, OneShotConfig
+from .guided_config import GuidedExactConfig, IterativeConfig, OneShotConfig
 from .registry import DEFAULT_NETWORK, SOLVERS, Solver, get, make_config, reporting
 
 if TYPE_CHECKING:

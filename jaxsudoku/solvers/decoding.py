@@ -36,7 +36,7 @@ from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.runtime.operations import fence, select
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
-from .config import IterativeConfig, OneShotConfig
+from .guided_config import IterativeConfig, OneShotConfig
 from .votes import draw, under_symmetry
 
 if TYPE_CHECKING:

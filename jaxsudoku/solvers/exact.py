@@ -7,7 +7,7 @@ from jax import Array
 from jaxsudoku import exact as exact_search
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution
-from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.exact.uniqueness import order_seeds
 
 

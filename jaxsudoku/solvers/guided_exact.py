@@ -14,7 +14,7 @@ from jaxsudoku.engine.solution import Solution
 from jaxsudoku.exact import guided_search
 from jaxsudoku.networks import Network
 
-from .config import GuidedExactConfig
+from .guided_config import GuidedExactConfig
 from .tree.evaluators import apply_where, choose_cell
 
 

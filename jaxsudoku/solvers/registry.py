@@ -8,14 +8,20 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jaxsudoku.exact.config import ExactConfig
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.runtime.settings import settings_of
 from jaxsudoku.runtime.suggestions import did_you_mean
 
-from .config import GuidedExactConfig, IterativeConfig, OneShotConfig
-from .population.config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
-from .textbook.config import BestFirstConfig, DepthFirstConfig, EliminationConfig
-from .tree.config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
+from .guided_config import GuidedExactConfig, IterativeConfig, OneShotConfig
+from .population.population_config import (
+    AnnealingConfig,
+    BestFirstSwapsConfig,
+    EvolutionConfig,
+    EvosaxConfig,
+    HillClimbingConfig,
+)
+from .textbook.textbook_config import BestFirstConfig, DepthFirstConfig, EliminationConfig
+from .tree.tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 if TYPE_CHECKING:
     from jaxsudoku.engine.solution import Solution

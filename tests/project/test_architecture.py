@@ -45,10 +45,10 @@ WITHOUT_JAX = (
     *(f"core.{name}" for name in ("board", "drawing", "host_rules", "house_tables", "status", "tuning")),
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
     *("io", "pictures", "shipped", "explanation", "cli"),
-    *("solvers", "solvers.config", "solvers.tree", "solvers.textbook", "solvers.population"),
-    *("exact.config", "generation.config"),
+    *("solvers", "solvers.guided_config", "solvers.tree", "solvers.textbook", "solvers.population"),
+    *("exact.exact_config", "generation.generate_config"),
     *("techniques.registry", "techniques.locked_pairs"),
-    *("mastermind.config", "mastermind.costs", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
+    *("mastermind.player_config", "mastermind.costs", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
 )
 
 
@@ -194,8 +194,8 @@ def test_no_modules_import_each_other():
 
 #: The levels inside ``solvers``, lowest first; "" is its own ``__init__``. Families of solvers import no other family.
 SOLVER_LEVELS = (
-    ("config", "roots", "judging", "votes"),
-    ("queue", "tree.config", "textbook.config", "population.config"),
+    ("guided_config", "roots", "judging", "votes"),
+    ("queue", "tree.tree_config", "textbook.textbook_config", "population.population_config"),
     ("tree", "textbook", "population", "decoding", "exact"),
     ("guided_exact", "registry"),
     ("",),

@@ -181,8 +181,8 @@ def test_steps_of_two_processes_are_measured(script, monkeypatch, tmp_path):
 @pytest.mark.slow
 def test_rounds_of_self_play_are_measured_beside_their_pieces(script, monkeypatch, tmp_path):
     pytest.importorskip("flashbax")
-    from train.config import NetworkConfig, OptimiserConfig
     from train.selfplay_presets import PRESETS
+    from train.train_config import NetworkConfig, OptimiserConfig
 
     cnn = js.networks.NETWORKS["cell_cnn"].config(**reference.TINY["cell_cnn"])
     fast = {"network": NetworkConfig("cell_cnn", cnn), "microbatch": None, "optimiser": OptimiserConfig("adamw")}

@@ -26,7 +26,7 @@ from jaxsudoku.solvers.guided_exact import guided_branch
 from jaxsudoku.solvers.queue import Start
 from jaxsudoku.solvers.roots import make_roots
 from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proofs
-from jaxsudoku.solvers.tree.config import Cell
+from jaxsudoku.solvers.tree.tree_config import Cell
 
 FOUR = reference.SMALL["4x4"]
 SIX = reference.SMALL["2x3"]

@@ -17,10 +17,10 @@ from jaxsudoku.datasets.card import Card
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.networks.cube import CubeConfig
 from train.boards import check_boards, check_division, configs_of, turn
-from train.config import NetworkConfig, OptimiserConfig
 from train.presets import PRESETS
 from train.record import read
 from train.supervised import train
+from train.train_config import NetworkConfig, OptimiserConfig
 
 #: Settings whose steps compile fast: one iteration of all candidates (not of open ones, in programs for several numbers
 #: of them), no microbatches, and an optimiser with few operations.

@@ -18,9 +18,8 @@ from jaxsudoku import env
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.runtime.random import as_key
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 from train import selfplay
-from train.config import NetworkConfig
 from train.games import Games, Kept, play
 from train.loop import check_metrics
 from train.objective import no_metrics
@@ -30,6 +29,7 @@ from train.replay import Replay, searched_positions, turned
 from train.selfplay import _check, _check_devices, main
 from train.selfplay_config import PlayConfig, ReplayConfig, ZeroConfig
 from train.selfplay_presets import PRESETS, TINY
+from train.train_config import NetworkConfig
 
 FOUR, SIX = js.Board.classic(4), js.Board.classic(6)
 

@@ -18,9 +18,8 @@ from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks.cube import CubeConfig
 from jaxsudoku.runtime.random import as_key, key_of
 from jaxsudoku.runtime.terminal.progress import Screen
-from jaxsudoku.solvers.tree.config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 from train.arena import play_alone
-from train.config import NetworkConfig
 from train.curriculum import foreseen, least_sure
 from train.invention import invent, remove_clues
 from train.processes import Processes
@@ -29,6 +28,7 @@ from train.selfplay import self_play
 from train.selfplay_config import ArenaConfig, PlayConfig, ReplayConfig, StreamConfig
 from train.selfplay_presets import PRESETS, TINY
 from train.stream import Stream
+from train.train_config import NetworkConfig
 
 
 def save(file: Path, puzzles: np.ndarray) -> None:

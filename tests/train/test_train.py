@@ -30,16 +30,6 @@ from jaxsudoku.runtime.locks import OutputLock
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.terminal.progress import Screen, compiling
 from train import positions as sampling
-from train.config import (
-    GROUPS,
-    DataConfig,
-    NetworkConfig,
-    ObjectiveConfig,
-    OptimiserConfig,
-    PositionKind,
-    PositionsConfig,
-    TrainConfig,
-)
 from train.examples import self_play
 from train.flags import parse_arguments
 from train.objective import Metrics, no_metrics, objective, summary
@@ -51,6 +41,16 @@ from train.puzzles import clues_of, puzzles_of_steps
 from train.record import Recorder, read
 from train.step import batch_gradients, compiled_step, initial_state, make_forward, place
 from train.supervised import main, train
+from train.train_config import (
+    GROUPS,
+    DataConfig,
+    NetworkConfig,
+    ObjectiveConfig,
+    OptimiserConfig,
+    PositionKind,
+    PositionsConfig,
+    TrainConfig,
+)
 
 ROOT = Path(__file__).parents[2]
 FOUR = js.Board.classic(4)

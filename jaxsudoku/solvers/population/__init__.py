@@ -5,6 +5,6 @@ houses. These solvers are incomplete: they never prove that a puzzle has no solu
 puzzle's result is independent of the batch.
 """
 
-from .config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
+from .population_config import AnnealingConfig, BestFirstSwapsConfig, EvolutionConfig, EvosaxConfig, HillClimbingConfig
 
 __all__ = ["AnnealingConfig", "BestFirstSwapsConfig", "EvolutionConfig", "EvosaxConfig", "HillClimbingConfig"]

@@ -32,7 +32,7 @@ from jaxsudoku.runtime.settings import MOST
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, select_last
 
 from .boxes import ERRORS, boxes, full_grids, lines, most_in_a_line, pairs
-from .config import AnnealingConfig
+from .population_config import AnnealingConfig
 from .random_keys import decoded
 
 #: Rises of the error with a probability of their own; higher rises have that of the last.

@@ -25,8 +25,8 @@ from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run
 
 from .boxes import ERRORS, errors, full_grids, pairs
-from .config import BestFirstSwapsConfig
 from .neighbours import rises
+from .population_config import BestFirstSwapsConfig
 from .random_keys import random_grids
 
 #: Streams of random numbers: the initial grid, and the two halves of a grid's signature.

@@ -23,7 +23,7 @@ from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, box_of, errors, full_grids, lines, pairs
-from .config import EvolutionConfig
+from .population_config import EvolutionConfig
 from .random_keys import decoded
 
 #: Epochs between replacements of workers past their lifetime, as random grids for all workers are expensive.

@@ -24,8 +24,8 @@ from jaxsudoku.runtime.random import key_of
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
 from .boxes import ERRORS, errors, full_grids
-from .config import EvosaxConfig
 from .firefly import Firefly
+from .population_config import EvosaxConfig
 from .random_keys import decoded
 
 #: The names that algorithms have in evosax.

@@ -19,8 +19,8 @@ from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_last, run, saturating_add, select_last
 
 from .boxes import ERRORS, errors, full_grids
-from .config import HillClimbingConfig
 from .neighbours import TRIPLE, best_swap, best_triple, better
+from .population_config import HillClimbingConfig
 from .random_keys import random_grids
 
 #: Streams of random numbers: triple swaps, and initial grids.

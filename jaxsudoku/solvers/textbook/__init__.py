@@ -3,6 +3,6 @@
 A node is a partly filled grid with its legal placements; ``nodes`` has what the searches share.
 """
 
-from .config import BestFirstConfig, DepthFirstConfig, EliminationConfig
+from .textbook_config import BestFirstConfig, DepthFirstConfig, EliminationConfig
 
 __all__ = ["BestFirstConfig", "DepthFirstConfig", "EliminationConfig"]

@@ -21,8 +21,8 @@ from jaxsudoku.core.grid import conflicts
 from jaxsudoku.engine.solution import Solution
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
-from .config import BestFirstConfig
 from .nodes import Inspection, digits_in, first_cell, grids, inspect, place, unpacked
+from .textbook_config import BestFirstConfig
 
 #: Greater than any heuristic value.
 _NEVER = 2**31 - 1

@@ -26,8 +26,8 @@ from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add, select_but
 
-from .config import DepthFirstConfig
 from .nodes import Inspection, first_cell, first_placement, grids, in_cell, inspect, literal, place, unpacked
+from .textbook_config import DepthFirstConfig
 
 
 class Frame(NamedTuple):

@@ -10,8 +10,8 @@ from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.solvers.roots import make_roots
 
 from .best_first import best_first
-from .config import EliminationConfig
 from .depth_first import depth_first
+from .textbook_config import EliminationConfig
 
 
 def elimination(board: Board, puzzles: Array, key: Array, config: EliminationConfig, /) -> Solution:

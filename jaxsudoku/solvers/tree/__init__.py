@@ -5,6 +5,6 @@
 moves on in it, and ``backtracking`` how a refuted root goes back. ``graph`` is a search that merges transpositions.
 """
 
-from .config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
+from .tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 __all__ = ["AlphaSudokuConfig", "GumbelConfig", "McgsConfig", "MctsConfig"]

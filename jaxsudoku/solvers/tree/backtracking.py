@@ -30,8 +30,8 @@ from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, select_but
 
-from .config import SearchConfig
 from .evaluators import Evaluate, Evaluation
+from .tree_config import SearchConfig
 
 
 class Lanes(NamedTuple):

@@ -21,7 +21,7 @@ from jaxsudoku.networks.base import ABSENT, LARGEST, Outputs, finite_outputs, ma
 from jaxsudoku.runtime.random import key_of, mix
 
 from ..votes import draw, under_symmetry
-from .config import GuidedConfig, MctsConfig
+from .tree_config import GuidedConfig, MctsConfig
 
 
 class Evaluation(NamedTuple):
@@ -189,7 +189,7 @@ def choose_cell(rule: str, choices: Array, policy: Array) -> Array:
     """The cell to fill next.
 
     Args:
-      rule: one of ``solvers.config.Cell``.
+      rule: one of ``guided_config.Cell``.
       choices: bool[B, side, cells], the candidates of open cells.
       policy: float32[B, side, cells], the network's logits.
 

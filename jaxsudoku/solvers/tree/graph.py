@@ -26,8 +26,8 @@ from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 
 from .backtracking import Advance, Lanes
-from .config import McgsConfig
 from .evaluators import Evaluate, Evaluation, apply_where
+from .tree_config import McgsConfig
 
 #: Odds of placements are clipped to between 1 / this and this.
 _SUREST = 1e3

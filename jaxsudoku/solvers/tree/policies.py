@@ -20,9 +20,9 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.networks.base import ABSENT, LARGEST, masked_logits
 from jaxsudoku.runtime.random import mix
 
-from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 from .evaluators import Evaluate, Evaluation, gumbel_noise, lowest
 from .proofs import Node, open_moves, prove_loop
+from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 
 
 class Decision(NamedTuple):

@@ -15,10 +15,10 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.operations import select
 
 from .backtracking import Advance, Lanes
-from .config import TreeConfig
 from .evaluators import Evaluation
 from .policies import Decision, Policy
 from .proofs import Node, open_moves
+from .tree_config import TreeConfig
 
 #: (lanes before a search, its decision, seeds uint32[K]) to the lanes' records after it.
 Record = Callable[[Lanes, Decision, Array], Any]

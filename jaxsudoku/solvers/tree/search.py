@@ -12,8 +12,8 @@ from jaxsudoku.networks import Network
 
 from . import evaluators, graph, policies, reroot
 from .backtracking import search_all
-from .config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, McgsConfig, MctsConfig
 from .policies import Policy
+from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, McgsConfig, MctsConfig
 
 
 def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, network: Network, /) -> Solution:

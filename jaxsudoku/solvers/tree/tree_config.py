@@ -9,7 +9,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import LANES, Rules, SolverConfig, Words, fitting_lanes
 from jaxsudoku.runtime.settings import Natural, NonNegative, Positive
 
-from ..config import Cell, with_chunk
+from ..guided_config import Cell, with_chunk
 
 #: The reward of a rollout: 1 if it solves the puzzle; the share of cells filled; or this share scaled from -1 to 1,
 #: which is then the scale of all values.
