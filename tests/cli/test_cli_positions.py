@@ -88,6 +88,7 @@ def _grids():
 _ALL = _grids()
 
 
+@pytest.mark.slow
 def test_solutions_keep_to_the_candidates(capsys, marks):
     expected = solutions(MARKS, Board.classic(4))
     assert list(map(len, expected)) == [2, 1, 0, 1, 1]
