@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from jaxsudoku.runtime.files import JsonError, check_checksum, field, parse_json, with_checksum
+from jaxsudoku.runtime.files import JsonError, field, parse_checked, with_checksum
 from jaxsudoku.runtime.part_folder import Record, ResumeError, differences
 
 #: The fields of a plan, and their types.
@@ -54,8 +54,7 @@ class Plan:
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
         """What differs in the plan of another job, and the records that it lists; see ``Manifest.compare``."""
         try:
-            fields = parse_json(data)
-            check_checksum(fields)
+            fields = parse_checked(data)
             for key, kind in _FIELDS.items():
                 field(fields, key, kind)
             listed = field({"parts": [], **fields}, "parts", list)

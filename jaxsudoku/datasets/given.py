@@ -23,7 +23,7 @@ from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import Errors
 from jaxsudoku.rating import CUT_OFF, rate
-from jaxsudoku.runtime.files import JsonError, check_checksum, parse_json, with_checksum
+from jaxsudoku.runtime.files import JsonError, parse_checked, with_checksum
 from jaxsudoku.runtime.part_folder import PartFolder, Record, differences
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
@@ -207,8 +207,7 @@ class _Split:
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
         """What differs in another split."""
         try:
-            fields = parse_json(data)
-            check_checksum(fields)
+            fields = parse_checked(data)
         except JsonError as error:
             raise DatasetError(f"{name}: does not tell how puzzles are divided ({error})") from error
         return differences(fields, self.settings), []

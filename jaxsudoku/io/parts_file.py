@@ -15,8 +15,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from jaxsudoku.runtime.files import TEMPORARY, JsonError, check_checksum, parse_json, with_checksum
-from jaxsudoku.runtime.part_folder import PartFolder, Record, ResumeError
+from jaxsudoku.runtime.files import TEMPORARY, JsonError, parse_checked, with_checksum
+from jaxsudoku.runtime.part_folder import PartFolder, Record, ResumeError, record_of_file
 
 from .line_file import SAMPLE
 from .parquet import COMPRESSION, arrow_table, import_pyarrow
@@ -50,8 +50,7 @@ class _Parts:
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
         """Nothing differs in a sound manifest."""
         try:
-            fields = parse_json(data)
-            check_checksum(fields)
+            parse_checked(data)
         except JsonError as error:
             raise ResumeError(f"{name}: {error}; the output is left as it is") from error
         return [], []
@@ -97,7 +96,8 @@ class PartsFile:
         self._changed = True
         self._folder.keep(_Parts(), self._records)
         if os.path.isfile(self._name):
-            self._records = [self._folder.finish(self._name, {}, _Parts().part(0))]
+            self._records = [record_of_file(self._name, _Parts().part(0), {})]
+            self._folder.adopt(self._name, self._records[0])
 
     def finish(self) -> None:
         """Merges the parts into the target, and removes them."""

@@ -145,6 +145,13 @@ def check_checksum(fields: dict[str, Any]) -> None:
         raise JsonError(f"altered: the {CHECKSUM} is not that of the other fields")
 
 
+def parse_checked(data: bytes) -> dict[str, Any]:
+    """The fields of a JSON object that ``with_checksum`` wrote; raises as ``parse_json`` and ``check_checksum``."""
+    fields = parse_json(data)
+    check_checksum(fields)
+    return fields
+
+
 #: Types of JSON's values in words, and a number that is too large.
 _KINDS = {int: "a whole number from 0 to 2**63 - 1", str: "a text", list: "a list", dict: "an object"}
 _MOST = 1 << 63

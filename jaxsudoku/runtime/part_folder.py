@@ -18,31 +18,16 @@ import contextlib
 import dataclasses
 import errno
 import hashlib
-import io
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from .files import (
-    MOST_BYTES,
-    TEMPORARY,
-    JsonError,
-    check_checksum,
-    field,
-    is_intact,
-    parse_json,
-    sha256_of,
-    with_checksum,
-    write_file,
-)
-from .locks import SUFFIX, OutputLock, check_unlocked
-from .urls import file_system, is_url
+from .files import MOST_BYTES, JsonError, field, is_intact, parse_checked, sha256_of, with_checksum
+from .folder_files import LocalFolder, RemoteFolder
+from .urls import is_url
 
-_WORK = ".work"
 #: The most parts that a message names.
 _NAMED = 5
 #: The fields of a record, and their types.
@@ -80,6 +65,12 @@ class Record:
 def record_of(file: str, data: bytes, details: dict[str, Any]) -> Record:
     """The record of a part with these contents."""
     return Record(file, len(data), hashlib.sha256(data).hexdigest(), details)
+
+
+def record_of_file(path: str, name: str, details: dict[str, Any]) -> Record:
+    """The record of a part of this name with the contents of a file."""
+    with open(path, "rb") as file:
+        return Record(name, os.path.getsize(path), sha256_of(file), details)
 
 
 class Manifest(Protocol):
@@ -158,7 +149,9 @@ class PartFolder:
 
     def __init__(self, name: str, durable: bool = True) -> None:
         self.name, self._durable = name, durable
-        self._files: _Local | _Remote = _Remote(name) if is_url(name) else _Local(Path(name), durable)
+        self._files: LocalFolder | RemoteFolder = (
+            RemoteFolder(name) if is_url(name) else LocalFolder(Path(name), durable)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PartFolder, (self.name, self._durable)
@@ -234,9 +227,7 @@ class PartFolder:
             name = record_name(part := manifest.part(number))
             try:
                 if name in names:  # newer than the manifest: of a part that was made again
-                    fields = parse_json(self.read(name))
-                    check_checksum(fields)
-                    records[number] = Record.read(fields, part)
+                    records[number] = Record.read(parse_checked(self.read(name)), part)
                 if number in records:
                     check(number, records[number])
             except JsonError as error:
@@ -275,20 +266,17 @@ class PartFolder:
         with self._files.work() as folder:
             yield os.path.join(folder, name)
 
-    def finish(self, path: str, details: dict[str, Any], name: str | None = None) -> Record:
-        """Moves a part that is whole to its place, and writes its record.
-
-        Args:
-          path: where it is.
-          details: of the record.
-          name: of the part; None for that of the path.
-        """
-        with open(path, "rb") as file:
-            checksum = sha256_of(file)
-        record = Record(name or os.path.basename(path), os.path.getsize(path), checksum, details)
+    def finish(self, path: str, details: dict[str, Any]) -> Record:
+        """Moves a part that is whole to its place, and writes its record."""
+        record = record_of_file(path, os.path.basename(path), details)
         self._files.take(path, record.file)
         self._note(record)
         return record
+
+    def adopt(self, path: str, record: Record) -> None:
+        """Makes a file a part. Its record is written first, so that wherever this ends one of both places is whole."""
+        self._note(record)
+        self._files.take(path, record.file)
 
     def add(self, record: Record, data: bytes) -> None:
         """Writes a part with its contents, and its record."""
@@ -320,101 +308,3 @@ class PartFolder:
 def record_name(part: str) -> str:
     """The name of the record of a part."""
     return f"{part.partition('.')[0]}.json"
-
-
-class _Local:
-    """A folder of this machine, or of a file system that all machines share."""
-
-    def __init__(self, path: Path, durable: bool) -> None:
-        self._path, self._durable = path, durable
-
-    def names(self) -> list[str]:
-        """The names of the files, without the lock and what is written only in part."""
-        if not self._path.exists():
-            return []
-        names = (entry.name for entry in self._path.iterdir())
-        return sorted(name for name in names if name not in (SUFFIX, _WORK) and not name.endswith(TEMPORARY))
-
-    def check_unlocked(self) -> None:
-        check_unlocked(self._path)
-
-    def open(self, name: str) -> io.BufferedIOBase:
-        path = self._path / name
-        if path.exists() and not path.is_file():  # opening a pipe would wait for ever
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return open(path, "rb")
-
-    def write(self, name: str, data: bytes) -> None:
-        self._path.mkdir(parents=True, exist_ok=True)
-        write_file(self._path / name, data, self._durable)
-
-    def take(self, path: str, name: str) -> None:
-        if self._durable:
-            with open(path, "rb") as file:
-                os.fsync(file.fileno())
-        os.replace(path, self._path / name)
-
-    def remove(self, names: Sequence[str]) -> None:
-        """Removes files, and what is written only in part."""
-        for name in names:
-            (self._path / name).unlink()
-        for leftover in self._path.glob(f"*{TEMPORARY}"):
-            leftover.unlink()
-        shutil.rmtree(self._path / _WORK, ignore_errors=True)
-
-    @contextlib.contextmanager
-    def work(self) -> Iterator[str]:
-        (self._path / _WORK).mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self._path / _WORK) as folder:
-            yield folder
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        self._path.mkdir(parents=True, exist_ok=True)
-        try:
-            with OutputLock(self._path):
-                yield
-        finally:
-            if not any(self._path.iterdir()):
-                self._path.rmdir()
-
-
-class _Remote:
-    """A folder at a URL. Objects appear there when they are whole; there are no locks."""
-
-    def __init__(self, url: str) -> None:
-        self._system, path = file_system(url)
-        self._path = path.rstrip("/")
-
-    def names(self) -> list[str]:
-        self._system.invalidate_cache()
-        if not self._system.exists(self._path):
-            return []
-        return sorted(str(path).rpartition("/")[2] for path in self._system.ls(self._path, detail=False))
-
-    def check_unlocked(self) -> None:
-        """Nothing: there are no locks."""
-
-    def open(self, name: str) -> io.BufferedIOBase:
-        file: io.BufferedIOBase = self._system.open(f"{self._path}/{name}", "rb")
-        return file
-
-    def write(self, name: str, data: bytes) -> None:
-        self._system.makedirs(self._path, exist_ok=True)
-        self._system.pipe_file(f"{self._path}/{name}", data)
-
-    def take(self, path: str, name: str) -> None:
-        self._system.put_file(path, f"{self._path}/{name}")
-
-    def remove(self, names: Sequence[str]) -> None:
-        for name in names:
-            self._system.rm_file(f"{self._path}/{name}")
-
-    @contextlib.contextmanager
-    def work(self) -> Iterator[str]:
-        with tempfile.TemporaryDirectory() as folder:
-            yield folder
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        yield

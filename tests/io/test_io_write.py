@@ -381,6 +381,30 @@ def test_a_part_that_is_lost_or_altered_is_made_again_with_those_after_it(tmp_pa
     assert contents(tmp_path / "out.parquet") == contents(tmp_path / "whole.parquet")
 
 
+def test_a_whole_output_is_kept_when_it_becomes_the_first_part(tmp_path, monkeypatch):
+    """A run that goes on after it is killed right before or after the output is moved."""
+    pytest.importorskip("pyarrow")
+    target, data = tmp_path / "out.parquet", some_puzzles()
+    few = b"\n".join(data.split(b"\n")[:5])  # two puzzles, of two lines each
+    replace = os.replace
+    for moved in (False, True):
+
+        def dying(source, place, moved=moved):
+            if source == str(target) and not moved:
+                raise KeyboardInterrupt
+            replace(source, place)
+            if source == str(target):
+                raise KeyboardInterrupt
+
+        run(target, few, force=True)
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(os, "replace", dying)
+            run(target, data, resume=True)
+        assert run(target, data, resume=True).done == 2
+    run(tmp_path / "whole.parquet", data)
+    assert contents(target) == contents(tmp_path / "whole.parquet")
+
+
 def test_resuming_without_an_output_begins(tmp_path):
     assert run(tmp_path / "out.txt", some_puzzles(), resume=True).done == 0
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 11

@@ -40,7 +40,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 #: What a module may import where JAX isn't wanted: reading files and parsing flags should start at once.
 WITHOUT_JAX = (
     *(f"runtime.{name}" for name in ("arrays", "escapes", "files", "forks", "locks", "part_folder", "settings")),
-    *("runtime.suggestions", "runtime.urls"),
+    *("runtime.folder_files", "runtime.suggestions", "runtime.urls"),
     "runtime.terminal",
     *(f"core.{name}" for name in ("board", "drawing", "host_rules", "house_tables", "status", "tuning")),
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
