@@ -67,7 +67,7 @@ def make_parser() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_commands(COMMANDS, "command")
-    parser.set_defaults(program=parser, make=lambda args: args)
+    parser.set_defaults(program=parser)
     return parser
 
 

@@ -103,7 +103,6 @@ class Parser(argparse.ArgumentParser):
                 epilog=command.EPILOG,
                 define=getattr(command, "add_flags", None) or functools.partial(_add_request, command),
             )
-            parser.set_defaults(parser=parser)
             self.commands[name] = parser
 
     def add_request(

@@ -12,7 +12,6 @@ from .decode import read_grid_column
 from .grid_text import GridColumn, format_grids, grid_column
 from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
-from .line_file import open_lines
 from .positions import Positions
 from .read import PuzzleFile, open_puzzles, read_board, read_chunks
 from .read_whole import read_positions, read_puzzles
@@ -77,7 +76,6 @@ __all__ = [
     "library_line",
     "mark_board",
     "marked_board",
-    "open_lines",
     "open_output",
     "open_puzzles",
     "open_slice",

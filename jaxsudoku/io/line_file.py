@@ -13,7 +13,7 @@ import math
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,22 @@ SAMPLE = 8
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
+class LineFormat(NamedTuple):
+    """What the lines of an output are.
+
+    Attributes:
+      kind: ``text`` or ``csv``.
+      compressed: whether it is gzip.
+      columns: of a CSV, the columns that its header begins with.
+      heading: of a text, the comments that it begins with.
+    """
+
+    kind: Kind
+    compressed: bool = False
+    columns: tuple[str, ...] = ()
+    heading: bytes = b""
+
+
 class LineFile:
     """An output of lines; made by ``open_lines``.
 
@@ -37,21 +53,11 @@ class LineFile:
       held: closes the file and releases its lock.
     """
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        name: str,
-        kind: Kind,
-        compressed: bool,
-        heading: bytes = b"",
-        columns: tuple[str, ...] = (),
-        found: Recovered | None = None,
-    ) -> None:
+    def __init__(self, file: BinaryIO, name: str, lines: LineFormat, found: Recovered | None = None) -> None:
         self.found = found or Recovered()
-        self.file, self._name, self._kind, self._compressed = file, name, kind, compressed
+        self.file, self._name, self._format = file, name, lines
         self.held = contextlib.ExitStack()
-        self._heading, self._columns = heading, columns
-        self._headed = bool(self.found.header) or (kind == "text" and self.found.keep > 0)
+        self._headed = bool(self.found.header) or (lines.kind == "text" and self.found.keep > 0)
         self._cut_at = None if found is None else found.keep
         self._empty = not self.found.keep
 
@@ -60,11 +66,11 @@ class LineFile:
 
         Numbers are an array, all else is a sequence. The rows are in the file at the return; raises as ``put`` does.
         """
-        if self._kind == "text":
+        if self._format.kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
         else:
-            own = [_texts(values) for name, values in columns.items() if name in self._columns]
-            others = [values for name, values in columns.items() if name not in self._columns]
+            own = [_texts(values) for name, values in columns.items() if name in self._format.columns]
+            others = [values for name, values in columns.items() if name not in self._format.columns]
             if any(needs_quotes(texts) for texts in own):
                 own, others = [], [*own, *others]
             lines = csv_records(own, others)
@@ -80,7 +86,7 @@ class LineFile:
         self._cut()
         self._empty = False
         # level 3 takes half the time of the default level, for a tenth more bytes
-        data = memoryview(gzip.compress(lines, compresslevel=3, mtime=0) if self._compressed else lines)
+        data = memoryview(gzip.compress(lines, compresslevel=3, mtime=0) if self._format.compressed else lines)
         whole = self.file.tell() if self.file.seekable() and self._name != STDOUT else None
         try:
             while data:  # an unbuffered file may write less than it is given
@@ -94,8 +100,8 @@ class LineFile:
 
     def finish(self) -> None:
         """Finishes the file: one without rows gets its header, and a gzip file has a member at least."""
-        header = self._header(self._columns)
-        if header or (self._compressed and self._empty):
+        header = self._header(self._format.columns)
+        if header or (self._format.compressed and self._empty):
             self.put(header)
         self._cut()
 
@@ -106,7 +112,7 @@ class LineFile:
     def _header(self, columns: tuple[str, ...]) -> bytes:
         if self._headed:
             return b""
-        return csv_header(columns) if self._kind == "csv" else self._heading
+        return csv_header(columns) if self._format.kind == "csv" else self._format.heading
 
     def _cut(self) -> None:
         """Cuts off the half-written end of a killed run; only before the first write, so that a check may refuse."""
@@ -118,11 +124,8 @@ class LineFile:
 
 def open_lines(
     name: str,
-    kind: Kind,
-    compressed: bool,
-    columns: Iterable[str],
+    lines: LineFormat,
     *,
-    heading: bytes = b"",
     reads: Iterable[Source] = (),
     resume: bool = False,
     force: bool = False,
@@ -133,10 +136,7 @@ def open_lines(
 
     Args:
       name: a path, or ``-`` for the standard output.
-      kind: ``text`` or ``csv``.
-      compressed: whether it is gzip.
-      columns: of a CSV, the columns that its header begins with.
-      heading: of a text, the comments that it begins with.
+      lines: what its lines are.
       reads: the inputs, which are never written over.
       resume: whether to keep the whole lines of an output that an earlier run left.
       force: whether to replace an existing output.
@@ -147,37 +147,32 @@ def open_lines(
       ValueError, OSError: as ``check_output`` does.
       ResumeError: the output to resume is not of this kind.
     """
-    columns = tuple(columns)
     with contextlib.ExitStack() as held:
         held.enter_context(lock_output(name, reads=reads, exist_ok=resume or force, resumable=resumable))
         if name == "-":
-            return LineFile(standard_output(), STDOUT, kind, compressed, heading, columns)
+            return LineFile(standard_output(), STDOUT, lines)
         # only files have rows of an earlier run, devices and pipes do not
         kept = resume and os.path.isfile(name)
-        found = recover(name, kind, compressed, columns, sample, heading) if kept else None
+        found = recover(name, lines, sample) if kept else None
         file = held.enter_context(open_target(name, keep=kept))
-        opened = LineFile(file, name, kind, compressed, heading, columns, found)
+        opened = LineFile(file, name, lines, found)
         opened.held = held.pop_all()
     return opened
 
 
-def recover(
-    path: str, kind: Kind, compressed: bool, columns: tuple[str, ...], sample: int = SAMPLE, heading: bytes = b""
-) -> Recovered:
+def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
     """Finds the whole rows of a text or CSV output, without changing it.
 
     Args:
       path: the file.
-      kind: ``text`` or ``csv``.
-      compressed: whether it is gzip.
-      columns: of a CSV, the columns that its header begins with; the header may be half written.
+      lines: what its lines are; its header or its comments may be half written.
       sample: how many records from either end are kept as samples.
-      heading: of a text, the comments that it begins with, which may be half written.
 
     Raises:
       ResumeError: it is not an output of this kind, or begins with other comments.
       OSError: it can't be read.
     """
+    kind, compressed, columns, heading = lines
     found = Recovered()
     records = _Records(kind == "csv", sample)
     for data, end in _members(path) if compressed else _plain(path):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, TypedDict, Unpack
 
 from jaxsudoku.runtime.part_folder import ResumeError
 
-from .line_file import SAMPLE, LineFile, open_lines
+from .line_file import SAMPLE, LineFile, LineFormat, open_lines
 from .parts_file import PartsFile, WholeFile, open_parts, open_whole
 from .source import Source
 from .target import STDOUT, Kind, check_kind, is_special
@@ -44,7 +44,6 @@ class RowWriter(abc.ABC):
         and go on after them. The output is changed only by the first write.
       source: the input, which is never written over, be it by another name or through the standard streams.
       heading: comments at the top of a text, see ``header_lines``.
-      sample: how many kept rows from either end are compared with the input.
       resumable: whether the output can be resumed. If not, Parquet is written at once.
 
     Attributes:
@@ -61,6 +60,7 @@ class RowWriter(abc.ABC):
     """
 
     _rows: ClassVar[str]  # the name of rows in messages
+    _sample: ClassVar[int] = SAMPLE  # how many kept rows from either end are compared with the input
 
     def __init__(
         self,
@@ -72,7 +72,6 @@ class RowWriter(abc.ABC):
         resume: bool = False,
         source: Source | None = None,
         heading: bytes = b"",
-        sample: int = SAMPLE,
         resumable: bool = True,
     ) -> None:
         self._columns, self._resumable = dict(columns), resumable
@@ -85,19 +84,11 @@ class RowWriter(abc.ABC):
         if self._kind == "parquet" and not resumable:
             self._output = open_whole(target, columns, reads=reads, force=force)
         elif self._kind == "parquet":
-            self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=sample)
+            self._output = open_parts(target, columns, reads=reads, resume=resume, force=force, sample=self._sample)
         else:
+            lines = LineFormat(self._kind, compressed, tuple(columns), heading)
             self._output = open_lines(
-                target,
-                self._kind,
-                compressed,
-                columns,
-                heading=heading,
-                reads=reads,
-                resume=resume,
-                force=force,
-                resumable=resumable,
-                sample=sample,
+                target, lines, reads=reads, resume=resume, force=force, resumable=resumable, sample=self._sample
             )
         self._found = self._output.found
         self.done = self._next = self._found.done
@@ -168,11 +159,12 @@ class TableWriter(RowWriter):
     """
 
     _rows = "puzzles"
+    _sample = TABLE_SAMPLE
 
     def __init__(
         self, target: str, columns: Mapping[str, Any], *, heading: bytes = b"", **options: Unpack[Options]
     ) -> None:
-        super().__init__(target, columns, heading=heading, sample=TABLE_SAMPLE, **options)
+        super().__init__(target, columns, heading=heading, **options)
         self.kept = {at: dict(zip(columns, fields, strict=False)) for at, fields in self._found.samples.items()}
 
     def _check_columns(self, header: tuple[str, ...]) -> None:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import functools
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from jaxsudoku import pictures
+from jaxsudoku import mastermind, pictures
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, check_printed, put
-from jaxsudoku.cli.parser import Parser, find_values
+from jaxsudoku.cli.parser import Parser, find_values, flag
 from jaxsudoku.cli.report import record
+from jaxsudoku.mastermind.player_config import PlayerConfig
+from jaxsudoku.mastermind.players import PLAYERS, get
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import options
-
-if TYPE_CHECKING:
-    from jaxsudoku import mastermind
 
 SUMMARY = "play all secrets of a game against players"
 
@@ -39,33 +36,50 @@ the sum of the guesses, and how many games take 1, 2, 3 ... guesses; or a JSON o
 {options.CODES_SECTION}"""
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(options.GameRequest):
+    """What ``evaluate`` is asked for; ``config`` are the settings of the player if one is named."""
+
+    player: tuple[str, ...] = options.player_flag(
+        "; may be repeated; all for all of them", action="append", default=(), words=(*PLAYERS, "all")
+    )
+    config: PlayerConfig | None = None
+    trees: int = flags.number_flag("strategies of each random player, all played", default=1)
+    json: bool = flag("a JSON object a player instead of the table", default=False)
+    plot: str | None = flag("a picture, such as players.png (needs the extra plot)", metavar="FILE")
+    save: str | None = flag("file for the strategy, of one player, as JSON", metavar="FILE")
+    force: bool = flag("replace existing outputs", default=False)
+    quiet: bool = flag("no progress; errors are still reported", default=False)
+    seed: int = flags.seed_flag()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.players:
+            get(name)
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        """The names of the players, each once."""
+        return tuple(PLAYERS) if "all" in self.player else tuple(dict.fromkeys(self.player)) or (options.PLAYER,)
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``evaluate``, with those of the player if the arguments name one."""
-    options.add_game(parser)
-    options.add_player(parser, find_values(argv, "--player"), several=True)
-    parser.add_flag("--trees", flags.number_flag("strategies of each random player, all played", default=1))
-    parser.add_argument("--json", action="store_true", help="a JSON object a player instead of the table")
-    parser.add_argument("--plot", metavar="FILE", help="a picture, such as players.png (needs the extra plot)")
-    parser.add_argument("--save", metavar="FILE", help="file for the strategy, of one player, as JSON")
-    parser.add_argument("--force", action="store_true", help="replace existing outputs")
-    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-    parser.add_flag("--seed", flags.seed_flag())
-    parser.set_defaults(run=run)
+    options.add_request(parser, Request, run, find_values(argv, "--player"))
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Evaluates players; the exit status."""
-    game, configs = options.game_of(args), options.players_of(args)
+    game = request.load_game()
+    configs = {name: request.config or get(name).config() for name in request.players}
     check_printed()
-    check_outputs([path for path in (args.plot, args.save) if path], force=args.force, json=args.save)
-    if args.save and (len(configs) > 1 or args.trees > 1):
+    check_outputs([path for path in (request.plot, request.save) if path], force=request.force, json=request.save)
+    if request.save and (len(configs) > 1 or request.trees > 1):
         raise UsageError("--save is for one strategy: name one player, and leave --trees out")
     with as_usage():
-        if args.plot:
-            pictures.check_suffix(args.plot)
-    screen = invocation.start_screen(args.quiet)
-    from jaxsudoku import mastermind
-    from jaxsudoku.mastermind.players import get
+        if request.plot:
+            pictures.check_suffix(request.plot)
+    screen = invocation.start_screen(request.quiet)
     from jaxsudoku.mastermind.report import evaluate_trees
 
     with as_usage():
@@ -75,26 +89,26 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
     trees: list[mastermind.Tree] = []
     for name, config in configs.items():
         began = time.perf_counter()
-        copies = args.trees if get(name).random else 1
+        copies = request.trees if get(name).random else 1
         try:
             progress = functools.partial(_show, screen, name)
-            report, trees = evaluate_trees(game, name, config, args.seed, copies, progress)
+            report, trees = evaluate_trees(game, name, config, request.seed, copies, progress)
         except mastermind.SearchLimitError as error:
             screen.say(f"jaxsudoku: error: {name}: {error}")
             continue
-        about = record(seed=args.seed, startup_seconds=began - invocation.began)
+        about = record(seed=request.seed, startup_seconds=began - invocation.began)
         reports.append(dataclasses.replace(report, about=about))
-        if args.json:
+        if request.json:
             screen.clear()
             put(sys.stdout.buffer, f"{reports[-1].to_json()}\n", "<stdout>")
     screen.clear()
     with invocation.signals.held():
-        if reports and not args.json:
+        if reports and not request.json:
             put(sys.stdout.buffer, f"{game}: {game.secrets:,} codes\n{mastermind.table(reports)}\n", "<stdout>")
-        if reports and args.save:
-            mastermind.save_tree(trees[0], args.save)
-        if reports and args.plot:
-            mastermind.plot(reports, args.plot)
+        if reports and request.save:
+            mastermind.save_tree(trees[0], request.save)
+        if reports and request.plot:
+            mastermind.plot(reports, request.plot)
     return 0 if len(reports) == len(configs) else 1
 
 

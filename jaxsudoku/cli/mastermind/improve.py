@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import sys
-from collections.abc import Sequence
 
+from jaxsudoku import mastermind
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
-from jaxsudoku.cli.parser import Parser
+from jaxsudoku.cli.parser import flag
+from jaxsudoku.mastermind.rules import check_size
 from jaxsudoku.runtime.locks import OutputLock
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.stop import Stop
 
-from .options import add_hours, load_strategy
+from .options import hours_flag, load_strategy
 
 SUMMARY = "improve a saved strategy, for some hours"
 
@@ -28,31 +29,28 @@ strategy is proven to be the best. output: the guesses for all codes together be
 """
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``improve``."""
-    del argv
-    parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
-    add_hours(parser, 1.0, "the time, such as 0.5 (default: 1)")
-    parser.add_argument("--output", metavar="FILE", help="file for the better strategy (default: the same file)")
-    parser.add_argument("--force", action="store_true", help="replace an existing output")
-    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What ``improve`` is asked for."""
+
+    tree: str = flag("a strategy, as --save wrote it", "tree", metavar="FILE")
+    hours: float = hours_flag("the time, such as 0.5 (default: 1)", 1.0)
+    output: str | None = flag("file for the better strategy (default: the same file)", metavar="FILE")
+    force: bool = flag("replace an existing output", default=False)
+    quiet: bool = flag("no progress; errors are still reported", default=False)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Improves a strategy; the exit status."""
-    output = args.output or args.tree
-    if args.output:
-        check_outputs([output], reads=[args.tree], force=args.force, json=output)
-    screen = invocation.start_screen(args.quiet)
-    from jaxsudoku import mastermind
-    from jaxsudoku.mastermind.rules import check_size
-
+    output = request.output or request.tree
+    if request.output:
+        check_outputs([output], reads=[request.tree], force=request.force, json=output)
+    screen = invocation.start_screen(request.quiet)
     with as_usage((ValueError, BlockingIOError)), OutputLock(output):
-        tree = load_strategy(args.tree)
+        tree = load_strategy(request.tree)
         check_size(tree.game)
         before = int(tree.attempts.sum())
-        if args.output:
+        if request.output:
             mastermind.save_tree(tree, output)
 
         def keep(better: mastermind.Tree) -> None:
@@ -62,7 +60,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> int:
                 tree = better
 
         try:
-            mastermind.improve(tree, 3600 * args.hours, screen.show, keep)
+            mastermind.improve(tree, 3600 * request.hours, screen.show, keep)
         except Stop as stop:
             stop.advice = f"{output} has a strategy of {tree.attempts.sum():,} guesses; to go on: the same command"
             raise

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import dataclasses
 import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jaxsudoku import mastermind
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_printed
-from jaxsudoku.cli.parser import Parser, find_values
+from jaxsudoku.cli.parser import Parser, find_values, flag
 from jaxsudoku.io import check_standard_input
+from jaxsudoku.mastermind.player_config import PlayerConfig
+from jaxsudoku.mastermind.players import PLAYERS, get
+from jaxsudoku.mastermind.rules import check_codes
 from jaxsudoku.runtime.locks import OutputLock
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.streams import print_error
@@ -38,83 +42,81 @@ back. While you guess, fits CODE says whether a code may be the secret. quit end
 """
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(options.GameRequest):
+    """What ``play`` is asked for; ``config`` are the settings of the player."""
+
+    you: str = flag(
+        "hold the secret and answer, or guess a secret (default: hold)", choices=("hold", "guess"), default="hold"
+    )
+    player: str = options.player_flag("", default=options.PLAYER, words=PLAYERS)
+    config: PlayerConfig
+    tree: str | None = flag("a strategy to guess by, instead of a player; it names the game", metavar="FILE")
+    search_tree: str | None = flag(
+        "a search tree of `jaxsudoku mastermind train` to guess by; training during play is saved in the file",
+        metavar="FILE",
+    )
+    train_on: int = flags.number_flag("with --search-tree: simulations before each guess", default=0, least=0)
+    seed: int | None = flag(
+        "seed of all randomness, the secret too (default: another every time)", type=flags.seed, metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tree and self.search_tree:
+            raise UsageError("--tree and --search-tree: name one of them")
+        if self.train_on and not self.search_tree:
+            raise UsageError("--train-on is for --search-tree")
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The flags of ``play``, with those of the player that the arguments name."""
-    options.add_game(parser)
-    parser.add_argument(
-        "--you",
-        choices=("hold", "guess"),
-        default="hold",
-        help="hold the secret and answer, or guess a secret (default: hold)",
-    )
-    options.add_player(parser, find_values(argv, "--player")[-1:], several=False)
-    parser.add_argument("--tree", metavar="FILE", help="a strategy to guess by, instead of a player; it names the game")
-    parser.add_argument(
-        "--search-tree",
-        metavar="FILE",
-        help="a search tree of `jaxsudoku mastermind train` to guess by; training during play is saved in the file",
-    )
-    parser.add_flag(
-        "--train-on", flags.number_flag("with --search-tree: simulations before each guess", default=0, least=0)
-    )
-    parser.add_argument(
-        "--seed",
-        type=flags.seed,
-        metavar="N",
-        help="seed of all randomness, the secret too (default: another every time)",
-    )
-    parser.set_defaults(run=run)
+    options.add_request(parser, Request, run, find_values(argv, "--player")[-1:])
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Plays a game; the exit status, 1 if the input ended before it."""
     with contextlib.ExitStack() as stack:
-        return _run(args, invocation, stack)
+        return _run(request, invocation, stack)
 
 
-def _run(args: argparse.Namespace, invocation: Invocation, stack: contextlib.ExitStack) -> int:
+def _run(request: Request, invocation: Invocation, stack: contextlib.ExitStack) -> int:
     """``run``, with a stack that saves and unlocks the search tree."""
-    game, configs = options.game_of(args), options.players_of(args)
+    game = request.load_game()
     with as_usage():
         check_standard_input()
-    if args.tree and args.search_tree:
-        raise UsageError("--tree and --search-tree: name one of them")
-    if args.train_on and not args.search_tree:
-        raise UsageError("--train-on is for --search-tree")
-    check_printed("-", *(path for path in (args.tree, args.search_tree) if path))
+    check_printed("-", *(path for path in (request.tree, request.search_tree) if path))
     screen = invocation.start_screen(quiet=False)
     from jaxsudoku.mastermind import SearchLimitError, SearchTree
-    from jaxsudoku.mastermind.players import get
-    from jaxsudoku.mastermind.rules import check_codes
 
-    tree: Tree | SearchTree | None = options.load_strategy(args.tree) if args.tree else None
-    if args.search_tree:
+    tree: Tree | SearchTree | None = options.load_strategy(request.tree) if request.tree else None
+    if request.search_tree:
         with as_usage():
-            if Path(args.search_tree).exists():
-                stack.enter_context(OutputLock(args.search_tree))  # before it is read, as others may write it
-            tree = SearchTree.load(args.search_tree)
+            if Path(request.search_tree).exists():
+                stack.enter_context(OutputLock(request.search_tree))  # before it is read, as others may write it
+            tree = SearchTree.load(request.search_tree)
     if tree is not None:
-        path, kind = (args.tree, "strategy") if args.tree else (args.search_tree, "search tree")
-        options.check_game(args, game, f"{path}: a {kind}", tree.game)
+        path, kind = (request.tree, "strategy") if request.tree else (request.search_tree, "search tree")
+        request.check_game(f"{path}: a {kind}", tree.game)
         game = tree.game
-    ((name, config),) = configs.items()
+    player = get(request.player)
     with as_usage():
-        if args.you == "guess" or tree is not None:
+        if request.you == "guess" or tree is not None:
             check_codes(game)
         else:
-            get(name).check(game, config)
-    seed = random.SystemRandom().getrandbits(32) if args.seed is None else args.seed
+            player.check(game, request.config)
+    seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
     screen.clear()
-    if args.you == "guess":
+    if request.you == "guess":
         return _you_guess(game, seed)
     try:
         if isinstance(tree, SearchTree):
-            if args.train_on:
-                stack.callback(tree.save, args.search_tree)
-            return _you_hold(game, seed, tree.policy(args.train_on), invocation)
-        return _you_hold(game, seed, tree or get(name).make(game, config, lambda text: None), invocation)
+            if request.train_on and request.search_tree:
+                stack.callback(tree.save, request.search_tree)
+            return _you_hold(game, seed, tree.policy(request.train_on), invocation)
+        return _you_hold(game, seed, tree or player.make(game, request.config, lambda text: None), invocation)
     except SearchLimitError as error:
-        print_error(f"jaxsudoku: error: {args.player}: {error}")
+        print_error(f"jaxsudoku: error: {request.player}: {error}")
         return 1
 
 
@@ -135,8 +137,6 @@ def _guesses(number: int) -> str:
 
 def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocation) -> int:
     """A player guesses, and feedback is typed."""
-    from jaxsudoku import mastermind
-
     print(f"{game}: think of a code. After each guess type {game.feedback_form}.")
     breaker = mastermind.CodeBreaker(game, player, seed)
     while True:
@@ -167,8 +167,6 @@ def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocati
 def _you_guess(game: Game, seed: int) -> int:
     """A random secret is held, and guesses are answered."""
     import jax
-
-    from jaxsudoku import mastermind
 
     secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.secrets))
     maker = mastermind.CodeMaker(game, secret)

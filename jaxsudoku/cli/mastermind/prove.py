@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import math
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from jaxsudoku import mastermind
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_outputs, put
-from jaxsudoku.cli.parser import Parser
+from jaxsudoku.cli.parser import flag
+from jaxsudoku.mastermind.rules import check_size
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.workers import JobError
 
-from .options import add_hours, load_strategy
-
-if TYPE_CHECKING:
-    from jaxsudoku.mastermind import Proof, Tree
+from .options import hours_flag, load_strategy
 
 SUMMARY = "prove that no strategy is better than a saved one, or find a better one"
 
@@ -38,55 +35,55 @@ Several processes (--processes) share the table, in a temporary folder if none i
 """
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``prove``."""
-    del argv
-    parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
-    add_hours(parser, math.inf, "the time after which it ends without a proof (default: none)")
-    parser.add_flag(
-        "--processes", flags.number_flag("processes that search, each with its share of the cores", default=1)
-    )
-    parser.add_argument("--memo", metavar="FOLDER", help="folder for the transposition table (default: in memory)")
-    parser.add_argument("--resume", action="store_true", help="go on from what is in --memo")
-    parser.add_argument("--output", metavar="FILE", help="file for the best strategy")
-    parser.add_argument("--certificate", metavar="FILE", help="file for the claims that prove the bound (.npz)")
-    parser.add_argument("--force", action="store_true", help="replace existing outputs")
-    parser.add_argument("--quiet", action="store_true", help="no progress; errors are still reported")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What ``prove`` is asked for."""
+
+    tree: str = flag("a strategy, as --save wrote it", "tree", metavar="FILE")
+    hours: float = hours_flag("the time after which it ends without a proof (default: none)", math.inf)
+    processes: int = flags.number_flag("processes that search, each with its share of the cores", default=1)
+    memo: str | None = flag("folder for the transposition table (default: in memory)", metavar="FOLDER")
+    resume: bool = flag("go on from what is in --memo", default=False)
+    output: str | None = flag("file for the best strategy", metavar="FILE")
+    certificate: str | None = flag("file for the claims that prove the bound (.npz)", metavar="FILE")
+    force: bool = flag("replace existing outputs", default=False)
+    quiet: bool = flag("no progress; errors are still reported", default=False)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Proves a strategy; the exit status, 0 also without a proof."""
-    if args.resume and args.memo is None:
+    if request.resume and request.memo is None:
         raise UsageError("--resume needs the folder of --memo")
-    if args.memo is not None and not args.resume and Path(args.memo).exists() and any(Path(args.memo).iterdir()):
-        raise UsageError(f"{args.memo} isn't empty: go on from it with --resume, or name another folder")
-    outputs = list(filter(None, [args.output, args.certificate]))
-    check_outputs(outputs, reads=[args.tree], force=args.force, json=args.output)
-    screen = invocation.start_screen(args.quiet)
-    from jaxsudoku import mastermind
-    from jaxsudoku.mastermind.rules import check_size
-
+    if (
+        request.memo is not None
+        and not request.resume
+        and Path(request.memo).exists()
+        and any(Path(request.memo).iterdir())
+    ):
+        raise UsageError(f"{request.memo} isn't empty: go on from it with --resume, or name another folder")
+    outputs = list(filter(None, [request.output, request.certificate]))
+    check_outputs(outputs, reads=[request.tree], force=request.force, json=request.output)
+    screen = invocation.start_screen(request.quiet)
     with as_usage((ValueError, BlockingIOError, JobError)):
-        tree = load_strategy(args.tree)
+        tree = load_strategy(request.tree)
         check_size(tree.game)
 
-        def save(tree: Tree) -> None:
-            if args.output:
-                mastermind.save_tree(tree, args.output)
+        def save(tree: mastermind.Tree) -> None:
+            if request.output:
+                mastermind.save_tree(tree, request.output)
 
         found = mastermind.prove(
-            tree, 3600 * args.hours, args.memo, screen.show, args.certificate, args.processes, better=save
+            tree, 3600 * request.hours, request.memo, screen.show, request.certificate, request.processes, better=save
         )
         save(found.tree)
     screen.clear()
-    if args.certificate and not found.proven:
+    if request.certificate and not found.proven:
         screen.say("there is no proof, so no certificate is written")
     put(sys.stdout.buffer, _text(found), "<stdout>")
     return 0
 
 
-def _text(found: Proof) -> str:
+def _text(found: mastermind.Proof) -> str:
     """What was found, as lines."""
     if found.proven:
         lines = [f"{found.game}: {found.upper:,} guesses, which is the best; mean {found.tree.mean:.4f}"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import sys
-from collections.abc import Sequence
 
+from jaxsudoku import mastermind
 from jaxsudoku.cli import flags
 from jaxsudoku.cli.invocation import Invocation
 from jaxsudoku.cli.outputs import check_printed, put
-from jaxsudoku.cli.parser import Parser
+from jaxsudoku.cli.parser import flag
 
 from .options import load_strategy
 
@@ -28,30 +28,27 @@ The strategy is replayed against every code, without any search.
 _MOST = 1000
 
 
-def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``show``."""
-    del argv
-    parser.add_argument("tree", metavar="FILE", help="a strategy, as --save wrote it")
-    parser.add_flag("--guesses", flags.number_flag("guesses of a game that are drawn", default=2))
-    forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="a JSON object instead of the table and the drawing")
-    forms.add_argument("--svg", action="store_true", help="an SVG image instead, of at most 1,000 guesses")
-    parser.set_defaults(run=run)
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What ``show`` is asked for."""
+
+    tree: str = flag("a strategy, as --save wrote it", "tree", metavar="FILE")
+    guesses: int = flags.number_flag("guesses of a game that are drawn", default=2)
+    json: bool = flag("a JSON object instead of the table and the drawing", exclusive="form", default=False)
+    svg: bool = flag("an SVG image instead, of at most 1,000 guesses", exclusive="form", default=False)
 
 
-def run(args: argparse.Namespace, invocation: Invocation) -> int:
+def run(request: Request, invocation: Invocation) -> int:
     """Shows a strategy; the exit status."""
     del invocation
-    check_printed(args.tree)
-    from jaxsudoku import mastermind
-
-    tree = load_strategy(args.tree)
+    check_printed(request.tree)
+    tree = load_strategy(request.tree)
     report = mastermind.Report.of([tree], tree.player or "?")
-    if args.json:
+    if request.json:
         text = report.to_json()
-    elif args.svg:
-        text = tree.picture(args.guesses, _MOST).svg
+    elif request.svg:
+        text = tree.picture(request.guesses, _MOST).svg
     else:
-        text = f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, args.guesses)}"
+        text = f"{tree.game}\n{report}\n\n{mastermind.draw_tree(tree, request.guesses)}"
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return 0
