@@ -69,6 +69,7 @@ def main(argv: list[str] | None = None) -> int:
         for name in js.shipped.names() if solver == "exact" else SMALL:
             sums[f"{solver} {name}"] = digest(answers(solver, name))
             print(f"{solver} {name} {sums[f'{solver} {name}'][:16]}", flush=True)
+        jax.clear_caches()  # programs of all solvers together are more than a process may map
     for name in SMALL:
         sums[f"count {name}"] = digest({"counts": js.count_solutions(js.load(name)[:COUNT], js.shipped.board(name))})
     found = {"jax": jax.__version__, "sums": sums}

@@ -1,8 +1,8 @@
 """The command line: ``jaxsudoku COMMAND``.
 
-A command is a module of this package that defines what ``parser.Command`` lists: its summary and epilog for ``--help``,
-``add_flags``, and the function that runs it. A new command is such a module and its name in ``COMMANDS``. The parser
-and all usage errors load no JAX, so a command imports what needs it when it runs.
+A command is a module of this package that defines what ``parser.Command`` lists: the end of its ``--help``, its request
+and the function that runs it. A new command is such a module and its name in ``COMMANDS``. Its module is imported when
+the command is given. The parser and all usage errors load no JAX, so a command imports what needs it when it runs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,26 @@ from jaxsudoku.runtime.terminal.failure import UsageError, described
 from jaxsudoku.runtime.terminal.progress import clear_screens
 from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
-from . import build, completion, count, evaluate, explain, generate, hint, mastermind, rate, show, solve
 from .invocation import Invocation
 from .outputs import check_printed
 from .parser import Parser
 
 __all__ = ["COMMANDS", "main", "make_parser"]
 
-#: The commands, in the order of ``--help``.
-COMMANDS = (solve, count, show, explain, hint, generate, build, rate, evaluate, mastermind, completion)
+#: The commands in the order of ``--help``, each with what it does.
+COMMANDS = {
+    "solve": "solve a file of any size",
+    "count": "count solutions up to a limit",
+    "show": "draw one puzzle",
+    "explain": "explain how people solve a puzzle, step by step",
+    "hint": "the next step of a puzzle",
+    "generate": "make puzzles, each with one solution, or hard instances with holes",
+    "build": "build a data set of puzzles in a folder",
+    "rate": "rate how hard puzzles are",
+    "evaluate": "measure how good a network is",
+    "mastermind": "play Mastermind, and measure its players",
+    "completion": "print a script that completes commands and flags in a shell",
+}
 
 #: The exit status that a shell reports for a program that died of a closed pipe.
 _BROKEN_PIPE = 128 + 13
@@ -66,7 +77,7 @@ def make_parser() -> Parser:
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parser.add_commands(COMMANDS, "command")
+    parser.add_commands(__name__, COMMANDS, "command")
     parser.set_defaults(program=parser)
     return parser
 

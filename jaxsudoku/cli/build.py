@@ -18,8 +18,6 @@ from .generate import MAKING_STATUSES, Making, add_grades, grade_tally, making_d
 from .invocation import Invocation
 from .parser import Parser, flag
 
-SUMMARY = "build a data set of puzzles in a folder"
-
 EPILOG = f"""\
 examples:
   jaxsudoku build 1000000 --clues 24:34 --output train

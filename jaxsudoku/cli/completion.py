@@ -15,8 +15,6 @@ from .invocation import Invocation
 from .outputs import put
 from .parser import Parser, flag
 
-SUMMARY = "print a script that completes commands and flags in a shell"
-
 EPILOG = """\
 examples:
   jaxsudoku completion bash > ~/.local/share/bash-completion/completions/jaxsudoku

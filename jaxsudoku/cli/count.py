@@ -24,8 +24,6 @@ from .run import Engines, Run
 from .solve import summary_details
 from .verdicts import INVALID, MALFORMED, verdicts
 
-SUMMARY = "count solutions up to a limit"
-
 EPILOG = f"""\
 examples:
   jaxsudoku count puzzles.txt

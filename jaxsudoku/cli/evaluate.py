@@ -30,8 +30,6 @@ from .report import counted, record
 if TYPE_CHECKING:
     from jaxsudoku.evaluation import EvaluateConfig, Report
 
-SUMMARY = "measure how good a network is"
-
 EPILOG = f"""\
 examples:
   jaxsudoku evaluate --network cube --puzzles rated.csv

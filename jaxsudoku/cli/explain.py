@@ -27,8 +27,6 @@ from .parser import flag
 if TYPE_CHECKING:
     from jaxsudoku.explanation import Explanation
 
-SUMMARY = "explain how people solve a puzzle, step by step"
-
 EPILOG = f"""\
 examples:
   jaxsudoku explain puzzles.txt --index 3

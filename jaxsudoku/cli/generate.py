@@ -33,8 +33,6 @@ from .report import Tally
 if TYPE_CHECKING:
     from jaxsudoku.generation import Generator, Puzzles
 
-SUMMARY = "make puzzles, each with one solution, or hard instances with holes"
-
 MAKING_STATUSES = """\
 exit status:
   0    done

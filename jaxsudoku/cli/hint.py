@@ -13,8 +13,6 @@ from .invocation import Invocation
 from .outputs import put
 from .parser import flag
 
-SUMMARY = "the next step of a puzzle"
-
 EPILOG = f"""\
 examples:
   jaxsudoku hint puzzles.txt --index 3

@@ -7,9 +7,10 @@ import collections
 import contextlib
 import dataclasses
 import functools
+import importlib
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from jaxsudoku.runtime.suggestions import did_you_mean
@@ -19,19 +20,16 @@ from .fields import config_values
 
 
 class Command(Protocol):
-    """The module of a command, or of an action of one; the last part of its name is the name of the command.
+    """The module of a command, or of an action of one, named after it.
 
     It has a frozen dataclass ``Request``, and a function ``run``: (request, Invocation) to the exit status. Or it has
     ``add_flags``: (parser, the arguments after the command), which calls ``Parser.add_request``, where flags depend on
     arguments, as a solver has its own.
 
     Attributes:
-      SUMMARY: what the command does, in a line of ``--help``.
       EPILOG: what follows the flags in the help of the command.
     """
 
-    __name__: str
-    SUMMARY: str
     EPILOG: str
 
 
@@ -91,19 +89,19 @@ class Parser(argparse.ArgumentParser):
         self.configs: Iterable[type] = ()
         self.words: dict[str, Iterable[str]] = {}
 
-    def add_commands(self, commands: Iterable[Command], dest: str) -> None:
-        """Adds sub-commands, one of which is required; its name becomes the argument ``dest``."""
+    def add_commands(self, package: str, commands: Mapping[str, str], dest: str) -> None:
+        """Adds sub-commands, one of which is required; its name becomes the argument ``dest``.
+
+        Args:
+          package: the package with a module for each, a ``Command``, which is imported when it is used.
+          commands: their names, each with what it does.
+          dest: the argument.
+        """
         group = self.add_subparsers(dest=dest, metavar=dest.upper(), required=True, parser_class=Parser)
-        for command in commands:
-            name, summary = command.__name__.rpartition(".")[2], command.SUMMARY
-            parser = group.add_parser(
-                name,
-                help=summary,
-                description=f"{summary[0].upper()}{summary[1:]}.",
-                epilog=command.EPILOG,
-                define=getattr(command, "add_flags", None) or functools.partial(_add_request, command),
-            )
-            self.commands[name] = parser
+        for name, summary in commands.items():
+            description = f"{summary[0].upper()}{summary[1:]}."
+            define = functools.partial(_add_command, f"{package}.{name}")
+            self.commands[name] = group.add_parser(name, help=summary, description=description, define=define)
 
     def add_request(
         self,
@@ -185,9 +183,14 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"{error.message}{hint}") from error
 
 
-def _add_request(command: Any, parser: Parser, argv: Sequence[str]) -> None:
-    del argv
-    parser.add_request(command.Request, command.run)
+def _add_command(module: str, parser: Parser, argv: Sequence[str]) -> None:
+    """Adds the flags of a ``Command``, and the end of its help."""
+    command: Any = importlib.import_module(module)
+    parser.epilog = command.EPILOG
+    if hasattr(command, "add_flags"):
+        command.add_flags(parser, argv)
+    else:
+        parser.add_request(command.Request, command.run)
 
 
 def find_values(argv: Sequence[str], flag: str) -> list[str]:

@@ -38,8 +38,6 @@ from .parser import Parser, flag
 from .run import Run, searchable
 from .verdicts import INVALID, MALFORMED, SEVERAL, UNSATISFIABLE, verdicts
 
-SUMMARY = "rate how hard puzzles are"
-
 EPILOG = f"""\
 examples:
   jaxsudoku rate puzzles.txt --output rated.csv

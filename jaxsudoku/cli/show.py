@@ -25,8 +25,6 @@ from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
 
-SUMMARY = "draw one puzzle"
-
 EPILOG = f"""\
 examples:
   jaxsudoku show puzzles.txt --index 3 --solve

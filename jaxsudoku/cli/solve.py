@@ -28,8 +28,6 @@ from .parser import Parser, find_values, flag
 from .report import Tally
 from .run import Engines, Run, interruptible, searchable
 
-SUMMARY = "solve a file of any size"
-
 EPILOG = f"""\
 examples:
   jaxsudoku solve puzzles.txt --output solved.txt

@@ -159,7 +159,7 @@ def test_mastermind_stands_behind_a_wall():
     assert used == {"mastermind", "runtime", "pictures"}
     users = {module for module, name in arrows if room(name) == "mastermind" != room(module)}
     assert {module for module in users if not module.startswith("jaxsudoku.cli.mastermind.")} == {"jaxsudoku"}
-    assert [module for module, name in arrows if name == "jaxsudoku.cli.mastermind"] == ["jaxsudoku.cli"]
+    assert not {module for module, name in arrows if name == "jaxsudoku.cli.mastermind"}  # its name is a command's
 
 
 def test_the_training_of_mastermind_stands_behind_it_too():

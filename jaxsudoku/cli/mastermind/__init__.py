@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from jaxsudoku.cli.parser import Parser
 
-SUMMARY = "play Mastermind, and measure its players"
-
 EPILOG = """\
 examples:
   jaxsudoku mastermind play
@@ -24,9 +22,18 @@ examples:
 """
 
 
+#: The actions, each with what it does.
+ACTIONS = {
+    "play": "play a game against a player",
+    "evaluate": "play all secrets of a game against players",
+    "improve": "improve a saved strategy, for some hours",
+    "prove": "prove that no strategy is better than a saved one, or find a better one",
+    "show": "check a saved strategy, and draw it",
+    "train": "train a search tree, and save it",
+}
+
+
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
     """The actions."""
-    from . import evaluate, improve, play, prove, show, train  # which no other command needs
-
     del argv
-    parser.add_commands((play, evaluate, improve, prove, show, train), "action")
+    parser.add_commands(__name__, ACTIONS, "action")

@@ -21,8 +21,6 @@ from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import options
 
-SUMMARY = "play all secrets of a game against players"
-
 EPILOG = f"""\
 examples:
   jaxsudoku mastermind evaluate --pegs 4 --colours 6 --player entropy

@@ -16,8 +16,6 @@ from jaxsudoku.runtime.terminal.stop import Stop
 
 from .options import hours_flag, load_strategy
 
-SUMMARY = "improve a saved strategy, for some hours"
-
 EPILOG = """\
 examples:
   jaxsudoku mastermind evaluate --pegs 5 --colours 8 --player lookahead --save tree.json

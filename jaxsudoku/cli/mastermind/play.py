@@ -28,8 +28,6 @@ from . import options
 if TYPE_CHECKING:
     from jaxsudoku.mastermind import Game, Policy, Tree
 
-SUMMARY = "play a game against a player"
-
 EPILOG = f"""\
 examples:
   jaxsudoku mastermind play

@@ -18,8 +18,6 @@ from jaxsudoku.runtime.workers import JobError
 
 from .options import hours_flag, load_strategy
 
-SUMMARY = "prove that no strategy is better than a saved one, or find a better one"
-
 EPILOG = """\
 examples:
   jaxsudoku mastermind evaluate --pegs 4 --colours 7 --player lookahead --save tree.json

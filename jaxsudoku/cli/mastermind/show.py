@@ -13,8 +13,6 @@ from jaxsudoku.cli.parser import flag
 
 from .options import load_strategy
 
-SUMMARY = "check a saved strategy, and draw it"
-
 EPILOG = """\
 examples:
   jaxsudoku mastermind show tree.json

@@ -21,8 +21,6 @@ from jaxsudoku.runtime.terminal.stop import Stop
 
 from . import options
 
-SUMMARY = "train a search tree, and save it"
-
 EPILOG = """\
 examples:
   jaxsudoku mastermind train --simulations 10000 --output tree.json

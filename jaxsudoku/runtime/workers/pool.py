@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -87,6 +86,8 @@ def run_in_order(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator
 
 def versions() -> dict[str, str]:
     """The versions on which results may depend, of this process."""
+    import importlib.metadata  # takes longer than all else here, and few commands need it
+
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
         "jaxsudoku": __version__,
