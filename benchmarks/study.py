@@ -11,10 +11,13 @@ network cell by cell (DeepIterativeSolver), tree search with random rollouts, an
 The CSV file has a row for each solver and puzzle. Its pictures lie beside it, unless ``--no-pictures`` is given: they
 need the extra plot. Every grid that counts as solved was checked by numpy alone.
 
-At the paper's settings no rule is applied but that a cell's digits must not clash, and all searches fill the cell with
-fewest choices. Both tree searches have 20 simulations a move, an exploration of sqrt 2, the share of cells filled as
-their reward, and at most 10,000 iterations. AlphaSudoku takes priors and rollouts from the network, and no value head.
-Backtracking counts every filling and every erasure. DeepIterativeSolver fills cells with a single digit first.
+At the paper's settings no rule is applied but that a cell's digits must not clash, and all searches fill a cell with
+fewest choices. Both tree searches have 20 simulations a move, which is that of the highest mean reward, the share of
+cells filled; they keep their tree, prove nothing, take no move back, and end after 10,000 iterations. MCTS is UCT with
+sqrt 2. AlphaSudoku takes priors from the network, with the weight 1 that is in its code, and rollouts, which take the
+surest digit of the board where no cell is forced. Their iterations are changes of the grid that is looked at; network
+calls count a grid once. Backtracking counts every filling and every erasure. DeepIterativeSolver fills cells with a
+single digit first. Difficulties are rounded, as there, and its figures are of puzzles below 5.
 """
 
 from __future__ import annotations
@@ -36,16 +39,18 @@ import numpy as np
 import report
 import sets
 
-#: Simulations a move, exploration and most iterations of the study.
-_EXPANSIONS, _EXPLORATION, _MOST = 20, math.sqrt(2), 10_000
-
+#: The study's search, which is given up when a move is made after more than 10,000 iterations.
 _SEARCH = {
     "rules": "none",
-    "simulations": _EXPANSIONS,
-    "exploration": _EXPLORATION,
+    "simulations": 20,
+    "proofs": False,
+    "move": "value",
     "reward": "filled",
-    "budget": _MOST,
+    "budget": 10_001,
 }
+
+#: The difficulty below which the study's figures are.
+_BELOW = 5
 
 #: For each settings the solvers by their names in the study: the library's solver, and its options.
 SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
@@ -53,10 +58,17 @@ SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "backtracking": ("depth-first", {"rules": "none", "order": "sorted"}),
         "deep": ("one-shot", {"rules": "none"}),
         "deep iterative": ("iterative", {"rules": "naked", "patience": 1, "complete": False}),
-        "mcts": ("mcts", _SEARCH),
+        "mcts": ("mcts", {**_SEARCH, "exploration": math.sqrt(2)}),
         "alphasudoku": (
             "alphasudoku",
-            {**_SEARCH, "cell": "fewest", "formula": "study", "value": "rollout"},
+            {
+                **_SEARCH,
+                "exploration": 1.0,
+                "cell": "fewest",
+                "formula": "study",
+                "value": "rollout",
+                "rollout": "surest",
+            },
         ),
     },
     "ours": {
@@ -83,6 +95,7 @@ _COLUMNS = (
     ("median", 8, ">"),
     ("mean", 9, ">"),
     ("most", 8, ">"),
+    ("to 500", 7, ">"),
     ("calls", 8, ">"),
     ("seconds", 8, ">"),
 )
@@ -109,6 +122,11 @@ class Rated(NamedTuple):
     def clues(self) -> np.ndarray:
         """int[N]"""
         return (self.puzzles > 0).sum(axis=1)
+
+    @property
+    def levels(self) -> np.ndarray:
+        """int[N], the rounded difficulties."""
+        return np.round(self.difficulty).astype(int)
 
     def drawn(self, count: int | None) -> Rated:
         """That many of the puzzles at random, or all; always the same ones."""
@@ -201,7 +219,7 @@ def solve(
     seconds = time.perf_counter() - start
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
     empty = np.where(solved, 0, (np.where(puzzles > 0, puzzles, found.grids) == 0).sum(axis=1))
-    iterations = found.iterations.astype(np.int64)
+    iterations = found.stats.get("changes", found.iterations).astype(np.int64)
     if solver == "depth-first":
         # a node, but for the root, is a filling; all of them but those of the answer were erased
         fillings = iterations - 1
@@ -213,9 +231,11 @@ def solve(
 
 
 def summary(name: str, run: Run, rated: Rated) -> list[list[Any]]:
-    """A row of the table for each group of equal difficulty, rounded down, and one for all."""
-    levels = np.floor(rated.difficulty).astype(int)
+    """Rows of the table: one for each rounded difficulty, one for those below 5 on 9x9, and one for all."""
+    levels = rated.levels
     groups: list[tuple[str, np.ndarray]] = [(str(level), levels == level) for level in np.unique(levels)]
+    if rated.side == 9:
+        groups.append((f"below {_BELOW}", levels < _BELOW))
     rows = []
     for group, members in [*groups, ("all", np.ones(len(levels), bool))]:
         iterations = run.iterations[members]
@@ -229,7 +249,8 @@ def summary(name: str, run: Run, rated: Rated) -> list[list[Any]]:
                 None if run.right is None else float(run.right[members].sum() / max(opened, 1)),
                 float(np.median(iterations)),
                 float(iterations.mean()),
-                int(iterations.max()),
+                int(iterations.max(initial=0)),
+                float((iterations <= 500).mean()),
                 float(run.calls[members].mean()),
                 run.seconds if group == "all" else None,
             ]
@@ -239,7 +260,7 @@ def summary(name: str, run: Run, rated: Rated) -> list[list[Any]]:
 
 def line(row: list[Any]) -> str:
     """A row of the table as text."""
-    name, group, size, solved, cells, median, mean, most, calls, seconds = row
+    name, group, size, solved, cells, median, mean, most, soon, calls, seconds = row
     texts = [
         name,
         group,
@@ -249,6 +270,7 @@ def line(row: list[Any]) -> str:
         f"{median:,.0f}",
         f"{mean:,.1f}",
         f"{most:,}",
+        f"{soon:.1%}",
         f"{calls:,.1f}",
         "" if seconds is None else f"{seconds:,.1f}",
     ]

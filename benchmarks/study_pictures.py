@@ -58,7 +58,7 @@ def _failures(rated: Rated, runs: dict[str, Run], settings: str) -> Figure:
     """The share of puzzles that each solver failed to solve, by difficulty and by clues."""
     figure, (left, right) = _panels(2)
     for panel, values, label in (
-        (left, np.floor(rated.difficulty), rated.label),
+        (left, rated.levels, rated.label),
         (right, _grouped(rated.clues), "clues"),
     ):
         groups = np.unique(values)
@@ -80,7 +80,7 @@ def _iterations(rated: Rated, runs: dict[str, Run], settings: str) -> Figure:
     whole.set_yscale("symlog", linthresh=1)
     zoom.set_ylim(0, max(float(np.median([np.quantile(sample, 0.75) for sample in samples])) * 2, 1.0))
     zoom.set_title("zoom")
-    levels = np.floor(rated.difficulty)
+    levels = rated.levels
     groups = np.unique(levels)
     for name, sample in zip(names, samples, strict=True):
         means.plot(groups, [sample[levels == group].mean() for group in groups], "o-", label=name)

@@ -7,8 +7,9 @@ A position is what remains of a puzzle's candidates after the rules, one packed 
 small. An action is a digit for the one cell that the position names: the first cell with fewest choices, or another
 that a search sets by ``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
 
-With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate, and a digit is legal if it
-does not clash with the filled cells. Stronger rules fill what they can after every action.
+With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate; a digit is legal if it
+does not clash with the filled cells; and a position is refuted once an open cell has no legal digit. Stronger rules
+fill what they can after every action.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_words
-from jaxsudoku.core.layouts import Planes
+from jaxsudoku.core.layouts import Family, Planes
 from jaxsudoku.core.planes import (
     GROUP,
     any_of,
@@ -215,8 +216,13 @@ def _settle(board: Board, planes: Array, rules: str) -> State:
     planes, refuted, solved = settle(planes, board, rules)
     # A cell or a house may have no legal digit left though it has candidates: rules "none" never remove candidates, and
     # with others a cell that two digits must take keeps both, even if they clash with filled cells.
-    free = fence(singles(Planes(board), planes, hidden=False))
-    refuted |= outcome(free, board)[0]
+    layout = Planes(board)
+    free = fence(singles(layout, planes, hidden=False))
+    if rules == "none":  # a house without a place for a digit would be a deduction
+        empty = ~any_of(layout.members(layout.view(free), Family.CELL))
+        refuted |= layout.somewhere(empty, Family.CELL)
+    else:
+        refuted |= outcome(free, board)[0]
     return State(
         planes_to_nodes(planes, board).T,
         _fewest(board, _of_open_cells(planes, free)),

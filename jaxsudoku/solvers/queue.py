@@ -68,12 +68,13 @@ class Answer(NamedTuple):
     stats: dict[str, Array]
 
 
-def select_but(field: str) -> Callable[[Array, Any, Any], Any]:
-    """As ``operations.select``, but always takes a field of the second: storage that new puzzles need not clear."""
+def select_but(*fields: str) -> Callable[[Array, Any, Any], Any]:
+    """As ``operations.select``, but always takes fields of the second: storage that new puzzles need not clear."""
 
     def select(chosen: Array, one: Any, other: Any) -> Any:
-        selected = operations.select(chosen, one._replace(**{field: None}), other._replace(**{field: None}))
-        return selected._replace(**{field: getattr(other, field)})
+        nothing = dict.fromkeys(fields)
+        selected = operations.select(chosen, one._replace(**nothing), other._replace(**nothing))
+        return selected._replace(**{field: getattr(other, field) for field in fields})
 
     return select
 

@@ -109,7 +109,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:gumbel",
             GumbelConfig,
             complete=True,
-            stats=("network_calls",),
+            stats=("network_calls", "changes"),
         ),
         Solver(
             "alphasudoku",
@@ -117,7 +117,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:alphasudoku",
             AlphaSudokuConfig,
             complete=True,
-            stats=("network_calls",),
+            stats=("network_calls", "changes"),
         ),
         Solver(
             "mcgs",
@@ -133,6 +133,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:mcts",
             MctsConfig,
             complete=True,
+            stats=("changes",),
         ),
         Solver(
             "depth-first",

@@ -12,7 +12,7 @@ import reference
 from random_networks import random_network
 
 from jaxsudoku import compiler_options, env
-from jaxsudoku.solvers.tree import McgsConfig, graph
+from jaxsudoku.solvers.tree import McgsConfig, evaluators, graph
 
 FOUR = reference.SMALL["4x4"]
 LANES = 32
@@ -116,7 +116,7 @@ def test_a_node_is_dead_where_all_choices_of_a_cell_are():
 def test_hashes_tell_positions_apart():
     rng = np.random.default_rng(0)
     rows = np.unique(rng.integers(0, 2**32, (4096, FOUR.words), np.uint32), axis=0)
-    code = jax.jit(functools.partial(graph._hash, FOUR))
+    code = jax.jit(functools.partial(evaluators.hash_nodes, FOUR))
     codes = np.asarray(code(rows))
     assert len(np.unique(codes)) > len(rows) - 2  # one pair that meets is a chance in five hundred
     np.testing.assert_array_equal(codes[:9], code(rows[:9]))

@@ -405,7 +405,7 @@ def test_dtypes_are_the_same_under_every_setting(name, setting):
         found = jax.eval_shape(
             lambda key: solver.run(FOUR, np.zeros((3, FOUR.cells), np.uint8), key, config, *given), as_key(0)
         )
-    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *["int32"] * (1 + solver.guided)]
+    assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *["int32"] * (1 + len(solver.stats))]
 
 
 @pytest.mark.parametrize(

@@ -46,12 +46,15 @@ class Lanes(NamedTuple):
       attempt: int32[K], attempts before this one.
       spent: int32[K], grids evaluated in this attempt.
       iterations: int32[K], grids evaluated in all attempts.
+      changes: int32[K], changes of the grid that is looked at in all attempts: the grids evaluated, the nodes expanded
+        and the moves of the root.
       calls: int32[K], positions evaluated by the network in all attempts.
       searches: int32[K], searches in all attempts.
       stack: uint32[K, cells, words], alternatives to return to, packed candidates. An entry has more filled cells than
         the one below it, so the stack cannot overflow.
       depth: int32[K], entries on the stack.
       record: what a ``Recorder`` keeps of each puzzle; None without one.
+      storage: as of ``Recorder``.
     """
 
     root: Evaluation
@@ -62,11 +65,13 @@ class Lanes(NamedTuple):
     attempt: Array
     spent: Array
     iterations: Array
+    changes: Array
     calls: Array
     searches: Array
     stack: Any
     depth: Array
     record: Any = None
+    storage: Any = None
 
     @property
     def state(self) -> env.State:
@@ -100,8 +105,15 @@ class Lanes(NamedTuple):
     def add_counts(self, iterations: Array, calls: Array | int = 0) -> Lanes:
         """Adds to the numbers of grids evaluated int32[K] and of network calls."""
         return self._replace(
-            spent=self.spent + iterations, iterations=self.iterations + iterations, calls=self.calls + calls
+            spent=self.spent + iterations,
+            iterations=self.iterations + iterations,
+            changes=self.changes + iterations,
+            calls=self.calls + calls,
         )
+
+    def add_changes(self, more: Array) -> Lanes:
+        """Adds to the number of changes int32[K] those without a grid that is evaluated."""
+        return self._replace(changes=self.changes + more)
 
 
 #: ``queue.Method.narrow_from``. Below this a step mostly costs the network's time, which skips idle lanes.
@@ -118,10 +130,12 @@ class Recorder(NamedTuple):
     Attributes:
       empty: the number of lanes to the records of new puzzles.
       stats: records to results by name, [K, ...], which ``Solution.stats`` holds.
+      storage: the number of lanes to storage that new puzzles need not clear.
     """
 
     empty: Callable[[int], Any]
     stats: Callable[[Any], dict[str, Array]]
+    storage: Callable[[int], Any] = lambda width: None
 
 
 def search_all(
@@ -157,7 +171,7 @@ def _method(
     roots: _Roots, evaluate: Evaluate, advance: Advance, params: Any, recorder: Recorder | None = None
 ) -> Method[Lanes]:
     board, config = roots.board, roots.config
-    stats: dict[str, int | np.ndarray] = {"network_calls": 0}
+    stats: dict[str, int | np.ndarray] = {"network_calls": 0, "changes": 1}
     if recorder:
         shapes = jax.eval_shape(lambda: recorder.stats(recorder.empty(1)))
         stats |= {name: np.zeros(leaf.shape[1:], leaf.dtype) for name, leaf in shapes.items()}
@@ -169,8 +183,9 @@ def _method(
         shapes = jax.eval_shape(evaluate, params, nothing, none.astype(jnp.uint32))
         root = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)._replace(state=nothing)
         stack = jnp.zeros((width, board.cells, board.words), jnp.uint32)
-        record = recorder.empty(width) if recorder else None
-        return Lanes(root, no, start.puzzle, start.nodes.T, ~no, none, none, none, none, none, stack, none, record)
+        kept = (recorder.empty(width), recorder.storage(width)) if recorder else ()
+        counts = (none,) * 6
+        return Lanes(root, no, start.puzzle, start.nodes.T, ~no, *counts, stack, none, *kept)
 
     def step(lanes: Lanes) -> Lanes:
         lanes = _evaluate_roots(evaluate, params, roots.seeds(lanes), lanes)
@@ -189,9 +204,10 @@ def _method(
         grids = env.grids(lanes.state, board)
         if config.restarts:
             grids = symmetry.apply(symmetry.invert(roots.symmetries(lanes)), grids)
-        refuted = lanes.state.refuted & (lanes.depth == 0)
+        refuted = lanes.state.refuted & (lanes.depth == 0) & config.proves
         kept = recorder.stats(lanes.record) if recorder else {}
-        return Answer(grids, lanes.state.solved, refuted, lanes.iterations, {"network_calls": lanes.calls, **kept})
+        stats = {"network_calls": lanes.calls, "changes": lanes.changes, **kept}
+        return Answer(grids, lanes.state.solved, refuted, lanes.iterations, stats)
 
     return Method(
         init,
@@ -199,7 +215,7 @@ def _method(
         done,
         postprocess,
         stats,
-        select=select_but("stack"),
+        select=select_but("stack", "storage"),
         ready=ready,
         prepare=roots.prepare,
         narrow_from=_NARROW_FROM,
@@ -221,12 +237,15 @@ class _Roots:
 
     def over_budget(self, lanes: Lanes) -> Array:
         """Lanes whose attempt has spent its budget: bool[K]."""
-        budget = self.config.budget
-        return (lanes.spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.evaluated.shape, bool)
+        budget, spent = self.config.budget, lanes.spent if self.config.proves else lanes.changes
+        return (spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.evaluated.shape, bool)
 
     def forced(self, lanes: Lanes) -> Array:
-        """The digit of a cell with one candidate, else -1: int32[K]; only rules "none" leave such cells."""
-        if self.config.rules != "none":
+        """The digit of a cell with one candidate, else -1: int32[K]; only rules "none" leave such cells.
+
+        A search without proofs makes such a move as any other.
+        """
+        if self.config.rules != "none" or not self.config.proves:
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
         legal = env.legal_action_mask(lanes.state, self.board)
         one = (legal.sum(axis=1, dtype=jnp.int32) == 1) & ~lanes.state.terminated
@@ -292,14 +311,15 @@ def without_backtracking(advance: Advance) -> Advance:
 def _evaluate_roots(evaluate: Evaluate, params: Any, seed: Array, lanes: Lanes) -> Lanes:
     """Evaluates the roots that are not evaluated yet."""
 
-    def evaluate_new() -> Lanes:
-        new = ~lanes.evaluated
-        root = evaluate(
-            params, lanes.state._replace(refuted=lanes.state.refuted | ~new), seed
-        )  # no rollouts for the others
-        after = lanes._replace(root=select(new, root, lanes.root), evaluated=jnp.ones_like(new))
-        # the root itself was counted when the lane moved there
-        return after.add_counts(jnp.where(new, root.iterations - 1, 0), jnp.where(new, root.calls, 0))
+    new, over = ~lanes.evaluated, lanes.state.terminated
 
-    over = lanes.state.terminated
-    return lax.cond((lanes.evaluated | over).all(), lambda: lanes, evaluate_new)
+    def evaluate_new() -> Evaluation:
+        wanted = lanes.state._replace(refuted=lanes.state.refuted | ~new)  # no rollouts for the others
+        return select(new, evaluate(params, wanted, seed), lanes.root)
+
+    root = lax.cond((lanes.evaluated | over).all(), lambda: lanes.root, evaluate_new)
+    # the root itself was counted when the lane moved there, but not that it is expanded
+    lanes = lanes._replace(root=root, evaluated=lanes.evaluated | ~(lanes.evaluated | over).all())
+    counted = new & ~over
+    lanes = lanes.add_counts(jnp.where(counted, root.iterations - 1, 0), jnp.where(counted, root.calls, 0))
+    return lanes.add_changes(counted.astype(jnp.int32))

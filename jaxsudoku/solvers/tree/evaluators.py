@@ -18,10 +18,11 @@ from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, LARGEST, Outputs, finite_outputs, masked_logits
+from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import key_of, mix
 
 from ..votes import draw, under_symmetry
-from .tree_config import GuidedConfig, MctsConfig
+from .tree_config import LOOKS, AlphaSudokuConfig, GuidedConfig, MctsConfig, keeps_looks
 
 
 class Evaluation(NamedTuple):
@@ -35,6 +36,7 @@ class Evaluation(NamedTuple):
       found: bool[B], whether the answer, or without rollouts the position, is a solution.
       iterations: int32[B], grids evaluated.
       calls: int32[B], positions evaluated by the network; 0 for terminal ones.
+      looks: uint32[B, LOOKS], hashes of these positions, then 0; None if they are not kept.
     """
 
     state: env.State
@@ -44,6 +46,52 @@ class Evaluation(NamedTuple):
     found: Array
     iterations: Array
     calls: Array
+    looks: Array | None = None
+
+
+class Rollout(NamedTuple):
+    """Rollouts from B positions.
+
+    Attributes:
+      end: the final positions.
+      iterations: int32[B], the grids on the way, including the first.
+      calls: int32[B], the positions on the way that the network evaluated.
+      looks: as of ``Evaluation``.
+    """
+
+    end: env.State
+    iterations: Array
+    calls: Array
+    looks: Array | None
+
+
+class _Look(NamedTuple):
+    """What a network says of B positions.
+
+    Attributes:
+      state: the positions with their cells chosen.
+      choices: bool[B, side, cells], the legal digits of open cells.
+      policy: float32[B, side, cells], logits.
+      value: float32[B], from 0 to 1.
+      asked: bool[B], whether the network was asked; elsewhere the logits are 0 and the value is one half.
+    """
+
+    state: env.State
+    choices: Array
+    policy: Array
+    value: Array
+    asked: Array
+
+    def logits(self) -> Array:
+        """The logits of the digits in the cells, of legal ones: float32[B, side]."""
+        cell = self.state.cell[:, None, None]
+        logits = jnp.take_along_axis(self.policy, cell, axis=2)[:, :, 0]
+        return masked_logits(logits, jnp.take_along_axis(self.choices, cell, axis=2)[:, :, 0])
+
+    def log_probabilities(self) -> Array:
+        """As ``logits``, normalised over all digits that the network considers, legal or not; 0 where not asked."""
+        look = self._replace(policy=jax.nn.log_softmax(self.policy, axis=1))
+        return jnp.where(self.asked[:, None], look.logits(), look._replace(policy=0 * self.policy).logits())
 
 
 #: The probability from which the rule "either" takes the surest cell.
@@ -56,46 +104,62 @@ Evaluate = Callable[[Any, env.State, Array], Evaluation]
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate:
     """Evaluates by a network, and by rollouts with its policy if ``config.value`` asks for them."""
     uses_network = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
+    plays, surest = config.value in ("rollout", "both"), config.rollout == "surest"
+    votes = jnp.int32(config.votes * uses_network)
+    as_study = isinstance(config, AlphaSudokuConfig) and config.formula == "study"
 
-    def infer(params: Any, state: env.State, seed: Array) -> tuple[env.State, Array, Array]:
-        """The positions with their cells chosen, the logits of the digits there, and values from 0 to 1."""
+    def look(params: Any, state: env.State, seed: Array, spare: Array | bool) -> _Look:
+        """Looks at positions but those that are terminated or to be spared."""
         size = len(state.cell)
-        logits, value = jnp.zeros((size, board.side), jnp.float32), jnp.full(size, 0.5, jnp.float32)
         choices = env.legal_placement_mask(state, board)
+        policy, value = jnp.zeros((size, board.side, board.cells), jnp.float32), jnp.full(size, 0.5, jnp.float32)
+        asked = ~state.terminated & uses_network & ~jnp.asarray(spare)
         if uses_network:
-            cubes, wanted = env.observe(state, board), ~state.terminated
-            outputs = apply_where(network, params, cubes, wanted, config.chunk, config.votes, seed)
+            cubes = env.observe(state, board)
+            outputs = apply_where(network, params, cubes, asked, config.chunk, config.votes, seed)
+            if plays and surest:  # elsewhere, outputs of positions that are not asked are not read
+                outputs = select(asked, outputs, Outputs(masked_logits(policy, cubes), 0 * value))
+            if config.prior == "network" or config.cell != "fewest":
+                policy = outputs.policy
             if config.cell != "fewest":
-                state = state._replace(cell=choose_cell(config.cell, choices, outputs.policy))
-            if config.prior == "network":
-                logits = jnp.take_along_axis(outputs.policy, state.cell[:, None, None], axis=2)[:, :, 0]
+                state = state._replace(cell=choose_cell(config.cell, choices, policy))
+            if config.prior != "network":
+                policy = 0 * policy
             if config.value in ("network", "both"):
                 value = jax.nn.sigmoid(outputs.value)
-        legal = jnp.take_along_axis(choices, state.cell[:, None, None], axis=2)[:, :, 0]
-        return state, masked_logits(logits, legal), value
+        return _Look(state, choices, policy, value, asked)
 
-    def draw(logits: Array, seed: Array) -> Array:
-        return jnp.argmax(logits + gumbel_noise(board, mix(seed ^ _ROLLOUT)), axis=1).astype(jnp.int32)
+    def drawn(seen: _Look, seed: Array) -> Array:
+        noise = gumbel_noise(board, mix(seed ^ _ROLLOUT))
+        return jnp.argmax(seen.logits() + noise, axis=1).astype(jnp.int32) * board.cells + seen.state.cell
 
-    def choose(params: Any, position: env.State, seed: Array) -> tuple[env.State, Array]:
-        position, logits, _ = infer(params, position, seed)
-        return position, draw(logits, seed)
+    def sure(seen: _Look, seed: Array) -> Array:
+        return surest_placement(seen.choices, seen.policy, mix(seed ^ _ROLLOUT))
+
+    place = sure if surest else drawn
+
+    def choose(params: Any, position: env.State, seed: Array) -> tuple[Array, Array]:
+        spare = has_single(env.legal_placement_mask(position, board)) if surest else False
+        seen = look(params, position, seed, spare)
+        return place(seen, seed), seen.asked
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
-        state, logits, value = infer(params, state, seed)
-        over = state.terminated
-        looks = jnp.int32(config.votes * uses_network)
-        calls = jnp.where(over, 0, looks)
-        if config.value in ("network", "none"):
+        spare = surest and config.value == "rollout" and has_single(env.legal_placement_mask(state, board))
+        seen = look(params, state, seed, spare)
+        state, value, calls = seen.state, seen.value, jnp.where(seen.asked, votes, 0)
+        logits = seen.log_probabilities() if as_study else seen.logits()
+        if not plays:
             one = jnp.ones(seed.shape, jnp.int32)
             return Evaluation(state, logits, _scaled(config, value), None, state.solved, one, calls)
-        first = env.step(state, draw(logits, seed), board, config.rules)
-        end, iterations = rollout(board, config.rules, first, mix(seed), functools.partial(choose, params))
-        reward = _reward(board, config, end)
+        first = env.place(state, place(seen, seed), board, config.rules)
+        looks = _no_looks(board, state, seen.asked) if keeps_looks(config) else None
+        played = rollout(board, config.rules, first, mix(seed), functools.partial(choose, params), looks)
+        reward = _reward(board, config, played.end)
         value = reward if config.value == "rollout" else (reward + value) / 2
-        calls += jnp.where(over, 0, (iterations - 1) * looks)  # no call for the last grid
-        iterations = jnp.where(over, 1, iterations + 1)
-        return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, iterations, calls)
+        calls += jnp.where(state.terminated, 0, played.calls * votes)
+        iterations = jnp.where(state.terminated, 1, played.iterations + 1)
+        end = played.end
+        return Evaluation(state, logits, _scaled(config, value), end.nodes, end.solved, iterations, calls, played.looks)
 
     return evaluate
 
@@ -180,6 +244,11 @@ def lowest(config: GuidedConfig | MctsConfig) -> float:
     return -1.0 if config.reward == "signed" else 0.0
 
 
+def terminal_value(board: Board, config: GuidedConfig | MctsConfig, state: env.State) -> Array:
+    """The reward of positions that can't be continued, on the scale of the settings: float32[B]."""
+    return _scaled(config, _reward(board, config, state))
+
+
 def _scaled(config: GuidedConfig | MctsConfig, value: Array) -> Array:
     """A value from 0 to 1 on the scale of the settings."""
     return lowest(config) + (1 - lowest(config)) * value
@@ -214,15 +283,20 @@ def choose_cell(rule: str, choices: Array, policy: Array) -> Array:
 def by_rollouts(board: Board, config: MctsConfig) -> Evaluate:
     """Evaluates by random rollouts, which fill a cell with fewest candidates at every move."""
 
-    def choose(position: env.State, seed: Array) -> tuple[env.State, Array]:
-        return position, random_choice(env.legal_action_mask(position, board), seed)
+    def choose(position: env.State, seed: Array) -> tuple[Array, Array]:
+        if config.proofs:
+            cell = position.cell
+            digit = random_choice(env.legal_action_mask(position, board), seed)
+            return digit * board.cells + cell, jnp.zeros_like(position.solved)
+        return random_placement(env.legal_placement_mask(position, board), seed), jnp.zeros_like(position.solved)
 
     def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
         del params
-        end, iterations = rollout(board, config.rules, state, seed, choose)
+        played = rollout(board, config.rules, state, seed, choose)
+        end = played.end
         logits = jnp.where(env.legal_action_mask(state, board), jnp.float32(0), ABSENT)
         value = _scaled(config, _reward(board, config, end))
-        return Evaluation(state, logits, value, end.nodes, end.solved, iterations, jnp.zeros_like(iterations))
+        return Evaluation(state, logits, value, end.nodes, end.solved, played.iterations, played.calls)
 
     return evaluate
 
@@ -232,8 +306,9 @@ def rollout(
     rules: str,
     state: env.State,
     seed: Array,
-    choose: Callable[[env.State, Array], tuple[env.State, Array]],
-) -> tuple[env.State, Array]:
+    choose: Callable[[env.State, Array], tuple[Array, Array]],
+    looks: Array | None = None,
+) -> Rollout:
     """Plays until every position is terminated.
 
     Args:
@@ -241,23 +316,68 @@ def rollout(
       rules: rules applied after every move.
       state: the positions.
       seed: uint32[B].
-      choose: (positions, seeds) to the positions with their cells chosen, and the digits to place there, int32[B].
-
-    Returns:
-      the final positions, and the number of grids on the way, int32[B], including the first.
+      choose: (positions, seeds) to the placements there, int32[B], and whether the network evaluated them, bool[B].
+      looks: hashes of positions seen before, as of ``Evaluation``, to which those on the way are added, as far as there
+        is room; None if they are not kept.
     """
 
-    def playing(now: tuple[env.State, Array, Array]) -> Array:
+    def playing(now: tuple[env.State, Array, Rollout]) -> Array:
         return ~now[0].terminated.all()
 
-    def move(now: tuple[env.State, Array, Array]) -> tuple[env.State, Array, Array]:
-        position, seed, iterations = now
-        iterations += (~position.terminated).astype(jnp.int32)
-        position, action = choose(position, seed)
-        return env.step(position, action, board, rules), mix(seed + 1), iterations
+    def move(now: tuple[env.State, Array, Rollout]) -> tuple[env.State, Array, Rollout]:
+        position, seed, so_far = now
+        placement, asked = choose(position, seed)
+        asked &= ~position.terminated
+        looks = so_far.looks
+        if looks is not None:
+            seen = jnp.where(asked, hash_nodes(board, position.nodes), 0)
+            used = (looks != 0).sum(axis=1, dtype=jnp.int32)
+            looks = looks.at[jnp.arange(len(used)), used].set(seen, mode="drop")
+        after = env.place(position, placement, board, rules)
+        iterations = so_far.iterations + (~position.terminated).astype(jnp.int32)
+        calls = so_far.calls + asked.astype(jnp.int32)
+        return after, mix(seed + 1), Rollout(after, iterations, calls, looks)
 
-    end, _, iterations = lax.while_loop(playing, move, (state, seed, jnp.ones(seed.shape, jnp.int32)))
-    return end, iterations
+    one = jnp.ones(seed.shape, jnp.int32)
+    end, _, played = lax.while_loop(playing, move, (state, seed, Rollout(state, one, 0 * one, looks)))
+    return played._replace(end=end)
+
+
+def _no_looks(board: Board, state: env.State, asked: Array) -> Array:
+    """The hashes of the positions that were asked, with room for further ones."""
+    first = jnp.where(asked, hash_nodes(board, state.nodes), 0)
+    return jnp.zeros((len(first), LOOKS), jnp.uint32).at[:, 0].set(first)
+
+
+def has_single(choices: Array) -> Array:
+    """Whether positions have a cell with one legal digit: bool[B, side, cells] to bool[B]."""
+    return (choices.sum(axis=1, dtype=jnp.int32) == 1).any(axis=1)
+
+
+def random_placement(choices: Array, seed: Array) -> Array:
+    """A random digit of a random cell with fewest choices bool[B, side, cells]: placements int32[B]."""
+    count = choices.sum(axis=1, dtype=jnp.int32)
+    count = jnp.where(count > 0, count, choices.shape[1] + 1)
+    cell = random_choice(count == count.min(axis=1, keepdims=True), seed)
+    there = jnp.take_along_axis(choices, cell[:, None, None], axis=2)[:, :, 0]
+    return random_choice(there, mix(seed ^ _ROLLOUT)) * choices.shape[2] + cell
+
+
+def surest_placement(choices: Array, policy: Array, seed: Array) -> Array:
+    """The step of a rollout that takes the surest digit.
+
+    Args:
+      choices: bool[B, side, cells], the legal digits of open cells.
+      policy: float32[B, side, cells], logits; digits that are not legal may be taken too.
+      seed: uint32[B].
+
+    Returns:
+      placements int32[B]: of a random cell with one legal digit, or else the most probable one of all open cells.
+    """
+    size = len(choices)
+    opened = choices.any(axis=1, keepdims=True)
+    best = jnp.where(opened, jax.nn.softmax(policy, axis=1), -1.0).reshape(size, -1).argmax(axis=1).astype(jnp.int32)
+    return jnp.where(has_single(choices), random_placement(choices, seed), best)
 
 
 def random_choice(options: Array, seed: Array) -> Array:
@@ -273,3 +393,16 @@ def _reward(board: Board, config: GuidedConfig | MctsConfig, end: env.State) -> 
     if config.reward == "solved":
         return end.solved.astype(jnp.float32)
     return (env.grids(end, board) > 0).mean(axis=1, dtype=jnp.float32)
+
+
+@functools.lru_cache(maxsize=32)
+def _keys(board: Board) -> np.ndarray:
+    """Random words, one for each value of each byte of a packed position: uint32[4 words, 256]."""
+    return np.random.default_rng(0x5EED).integers(0, 2**32, (4 * board.words, 256), np.uint32)
+
+
+def hash_nodes(board: Board, nodes: Array) -> Array:
+    """A Zobrist hash of packed candidates uint32[K, words], a table for each byte instead of each bit: uint32[K]."""
+    parts = (nodes[:, :, None] >> np.arange(0, 32, 8, dtype=np.uint32)) & 0xFF
+    drawn = jnp.asarray(_keys(board))[np.arange(4 * board.words), parts.reshape(len(nodes), -1)]
+    return lax.reduce(drawn, np.uint32(0), lax.bitwise_xor, (1,))

@@ -10,13 +10,11 @@ A node is refuted when all candidates of some cell lead to refuted nodes; this i
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core import env
@@ -26,7 +24,7 @@ from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 
 from .backtracking import Advance, Lanes
-from .evaluators import Evaluate, Evaluation, apply_where
+from .evaluators import Evaluate, Evaluation, apply_where, hash_nodes
 from .tree_config import McgsConfig
 
 #: Odds of placements are clipped to between 1 / this and this.
@@ -164,7 +162,7 @@ def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any,
     expanding = playing & ~corrected
     before = jax.tree.map(lambda leaf: leaf[lane, parent], graph.state)
     state = env.place(before, jnp.maximum(graph.move[lane, parent, edge], 0), board, config.rules)
-    code = _hash(board, state.nodes)
+    code = hash_nodes(board, state.nodes)
     index, hit = graph.size, jnp.zeros_like(expanding)
     if config.transpositions:
         alike = (graph.hash == code[:, None]) & (jnp.arange(graph.hash.shape[1]) < graph.size[:, None])
@@ -264,7 +262,7 @@ def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there
 
     return graph._replace(
         state=jax.tree.map(put, graph.state, state),
-        hash=put(graph.hash, _hash(board, state.nodes)),
+        hash=put(graph.hash, hash_nodes(board, state.nodes)),
         raw_value=put(graph.raw_value, value),
         value=put(graph.value, value),
         visits=put(graph.visits, jnp.ones_like(index)),
@@ -287,19 +285,6 @@ def _prove(board: Board, graph: Graph) -> Graph:
 
     refuted, _ = lax.while_loop(lambda now: now[1], more, (graph.state.refuted, jnp.bool_(True)))
     return graph._replace(state=graph.state._replace(refuted=refuted))
-
-
-@functools.lru_cache(maxsize=32)
-def _keys(board: Board) -> np.ndarray:
-    """Random words, one for each value of each byte of a packed position: uint32[4 words, 256]."""
-    return np.random.default_rng(0x5EED).integers(0, 2**32, (4 * board.words, 256), np.uint32)
-
-
-def _hash(board: Board, nodes: Array) -> Array:
-    """A Zobrist hash of packed candidates uint32[K, words], a table for each byte instead of each bit: uint32[K]."""
-    parts = (nodes[:, :, None] >> np.arange(0, 32, 8, dtype=np.uint32)) & 0xFF
-    drawn = jnp.asarray(_keys(board))[np.arange(4 * board.words), parts.reshape(len(nodes), -1)]
-    return lax.reduce(drawn, np.uint32(0), lax.bitwise_xor, (1,))
 
 
 # ---------------------------------------------------------------------- moving the root

@@ -74,18 +74,7 @@ def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Policy:
 
 def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> Policy:
     """PUCT with the network's priors, by the formula of AlphaZero or of the AlphaSudoku study."""
-
-    def score(tree: mctx.Tree, node: Array) -> Array:
-        visits = tree.children_visits[node]
-        prior = jax.nn.softmax(tree.children_prior_logits[node])
-        unvisited = jnp.float32(0)
-        if config.formula == "alphazero":
-            prior *= jnp.sqrt(tree.node_visits[node].astype(jnp.float32))
-            unvisited = tree.raw_values[node]
-        q = jnp.where(visits > 0, tree.qvalues(node), unvisited)
-        return q + config.exploration * prior / (1 + visits)
-
-    search = _by_score(board, config, evaluate, score)
+    search = _by_score(board, config, evaluate, puct(config))
 
     def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         logits = masked_logits(root.logits + _noise(board, config, seed), root.logits > ABSENT / 2)
@@ -94,8 +83,30 @@ def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> 
     return decide
 
 
+def puct(config: AlphaSudokuConfig) -> Score:
+    """The score of moves by the formula of the settings."""
+
+    def score(tree: mctx.Tree, node: Array) -> Array:
+        visits, logits = tree.children_visits[node], tree.children_prior_logits[node]
+        if config.formula == "study":  # its probabilities are of all digits, so those of legal ones may add up to less
+            prior = jnp.exp(logits - jnp.maximum(jax.nn.logsumexp(logits), 0))
+            unvisited = jnp.finfo(jnp.float32).max
+        else:
+            prior = jax.nn.softmax(logits) * jnp.sqrt(tree.node_visits[node].astype(jnp.float32))
+            unvisited = tree.raw_values[node]
+        q = jnp.where(visits > 0, tree.qvalues(node), unvisited)
+        return q + config.exploration * prior / (1 + visits)
+
+    return score
+
+
 def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Policy:
-    """UCT (Kocsis and Szepesvari 2006): every move once, then the highest upper confidence bound."""
+    """UCT (Kocsis and Szepesvari 2006)."""
+    return _by_score(board, config, evaluate, uct(config))
+
+
+def uct(config: MctsConfig) -> Score:
+    """The score of moves by UCT: every move once, then the highest upper confidence bound."""
 
     def score(tree: mctx.Tree, node: Array) -> Array:
         visits = tree.children_visits[node].astype(jnp.float32)
@@ -103,11 +114,11 @@ def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Policy:
         bound = tree.qvalues(node) + config.exploration * jnp.sqrt(total / jnp.maximum(visits, 1))
         return jnp.where(visits > 0, bound, jnp.finfo(jnp.float32).max)
 
-    return _by_score(board, config, evaluate, score)
+    return score
 
 
-def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluate, score: Score) -> Policy:
-    """A search that follows the move of the highest score and returns the most visited one."""
+def _by_score(board: Board, config: AlphaSudokuConfig | MctsConfig, evaluate: Evaluate, score: Score) -> Policy:
+    """A search that follows the move of the highest score and returns the move that ``config.move`` says."""
 
     def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int = 0) -> Array:
         del key, depth
@@ -117,7 +128,7 @@ def _by_score(board: Board, config: GuidedConfig | MctsConfig, evaluate: Evaluat
     def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         tree = _search(board, config, evaluate, params, root, seed, _Selection(follow, follow))
         q = tree.qvalues(jnp.full(len(seed), mctx.Tree.ROOT_INDEX))
-        return Decision(tree, _most_visited(tree, q))
+        return Decision(tree, _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q))
 
     return decide
 
@@ -135,6 +146,13 @@ def _most_visited(tree: mctx.Tree, score: Array) -> Array:
     visits = jnp.where(there, visits, -1)
     best = visits == visits.max(axis=1, keepdims=True)
     return jnp.argmax(jnp.where(best & there, score, -jnp.inf), axis=1).astype(jnp.int32)
+
+
+def _most_valued(tree: mctx.Tree, q: Array) -> Array:
+    """The root's move of the highest value, of those that are not refuted and were visited if any was: int32[B]."""
+    there, visits = open_moves(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
+    q = jnp.where(visits > 0, q, jnp.finfo(jnp.float32).min)
+    return jnp.argmax(jnp.where(there, q, -jnp.inf), axis=1).astype(jnp.int32)
 
 
 class _Selection(NamedTuple):

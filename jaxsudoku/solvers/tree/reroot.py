@@ -46,6 +46,7 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
     node: Node = tree.embeddings
     lane = jnp.arange(len(lanes.evaluated), dtype=jnp.int32)
     lanes = lanes.add_counts(node.iterations.sum(axis=1, dtype=jnp.int32), node.calls.sum(axis=1, dtype=jnp.int32))
+    lanes = lanes.add_changes((node.iterations > 0).sum(axis=1, dtype=jnp.int32))
     moves_left = open_moves(tree)
 
     def position(here: Array) -> env.State:
@@ -72,6 +73,7 @@ def _move(board: Board, config: TreeConfig, lanes: Lanes, tree: mctx.Tree, move:
             calls=node.calls[lane, child],
         )
         lanes = lanes._replace(root=select(walking & visited, reached, lanes.root))
+        lanes = lanes.add_changes((walking & visited).astype(jnp.int32))
         lanes = lanes.go_to(env.exclude(state, others, board), walking & ~visited)
         visits = jnp.where(moves_left[lane, child], tree.children_visits[lane, child], 0)
         deeper = visits.max(axis=1) >= max(config.reuse * config.simulations, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from jax import Array
 
@@ -10,10 +10,11 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution
 from jaxsudoku.networks import Network
 
-from . import evaluators, graph, policies, reroot
+from . import evaluators, graph, persistent, policies, reroot
 from .backtracking import search_all
-from .policies import Policy
-from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, McgsConfig, MctsConfig
+from .evaluators import Evaluate
+from .policies import Score
+from .tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 
 def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, network: Network, /) -> Solution:
@@ -30,33 +31,51 @@ def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, netwo
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: roots, nodes of the trees, and moves of rollouts;
-      ``network_calls`` int32[N] the positions that the network evaluated.
+      ``network_calls`` int32[N] the positions that the network evaluated; ``changes`` int32[N] the changes of the grid
+      that is looked at, as the AlphaSudoku study counts iterations: leaves selected, nodes expanded, steps of rollouts
+      and moves.
     """
-    return _by_tree(board, puzzles, key, config, network, policies.gumbel)
+    evaluate = evaluators.by_network(board, config, network)
+    advance = reroot.along_tree(board, config, policies.gumbel(board, config, evaluate))
+    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
 
 
 def alphasudoku(board: Board, puzzles: Array, key: Array, config: AlphaSudokuConfig, network: Network, /) -> Solution:
     """PUCT search with a network; arguments and results as of ``gumbel``."""
-    return _by_tree(board, puzzles, key, config, network, policies.alphasudoku)
+    evaluate = evaluators.by_network(board, config, network)
+    if not config.proofs:
+        return _persistent(board, puzzles, key, config, evaluate, network.params, policies.puct(config))
+    advance = reroot.along_tree(board, config, policies.alphasudoku(board, config, evaluate))
+    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
 
 
 def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Solution:
     """UCT search with random rollouts and no network; arguments and results otherwise as of ``gumbel``."""
     evaluate = evaluators.by_rollouts(board, config)
-    advance = reroot.along_tree(board, config, policies.mcts(board, config, evaluate))
-    return search_all(board, puzzles, key, config, evaluate, advance, ())._replace(stats={})
+    if config.proofs:
+        advance = reroot.along_tree(board, config, policies.mcts(board, config, evaluate))
+        found = search_all(board, puzzles, key, config, evaluate, advance, ())
+    else:
+        found = _persistent(board, puzzles, key, config, evaluate, (), policies.uct(config))
+    return found._replace(stats={"changes": found.stats["changes"]})
 
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
     """Monte-Carlo graph search with a network, with transpositions; arguments and results as of ``gumbel``."""
     evaluate = graph.by_network(board, config, network)
     advance = graph.along_graph(board, config, evaluate)
-    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
+    found = search_all(board, puzzles, key, config, evaluate, advance, network.params)
+    return found._replace(stats={"network_calls": found.stats["network_calls"]})
 
 
-def _by_tree(
-    board: Board, puzzles: Array, key: Array, config: GuidedConfig, network: Network, make_policy: Callable[..., Policy]
+def _persistent(
+    board: Board,
+    puzzles: Array,
+    key: Array,
+    config: AlphaSudokuConfig | MctsConfig,
+    evaluate: Evaluate,
+    params: Any,
+    score: Score,
 ) -> Solution:
-    evaluate = evaluators.by_network(board, config, network)
-    advance = reroot.along_tree(board, config, make_policy(board, config, evaluate))
-    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
+    advance = persistent.along_kept_tree(board, config, evaluate, score)
+    return search_all(board, puzzles, key, config, evaluate, advance, params, persistent.recorder(board, config))

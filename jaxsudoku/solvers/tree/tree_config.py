@@ -19,6 +19,9 @@ Reward = Literal["solved", "filled", "signed"]
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
+#: Positions of a rollout, and of a puzzle, that are remembered as seen by the network.
+LOOKS, SEEN = 32, 512
+
 #: Bytes of a number and of a truth value.
 _NUMBER, _FLAG = 4, 1
 
@@ -46,6 +49,11 @@ class SearchConfig(SolverConfig):
         super().__post_init__()
         if self.restarts and not self.budget:
             raise ValueError("restarts need a budget: a search without one never restarts")
+
+    @property
+    def proves(self) -> bool:
+        """Whether refutations and undecided moves are kept, so that a search without a budget is complete."""
+        return True
 
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes that suit a machine: fewer on a wider board, and at most what fits the memory."""
@@ -84,6 +92,33 @@ class TreeConfig(SearchConfig):
 
 
 @dataclasses.dataclass(frozen=True)
+class ScoredConfig(TreeConfig):
+    """Settings of tree searches that follow the move of the highest score.
+
+    Attributes:
+      exploration: the weight of exploration in the score.
+      proofs: whether refuted moves are not tried again and undecided ones are kept, so that the search is complete.
+        Without, a search is that of the AlphaSudoku study: its root makes one move and keeps the tree below it; a
+        position without a legal digit in some cell ends the puzzle; and the budget is of ``changes``.
+      move: the move of the root: the most visited, or the one of the highest mean value (visits, value).
+    """
+
+    exploration: NonNegative = 0.5
+    proofs: bool = True
+    move: Literal["visits", "value"] = "visits"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.restarts and not self.proofs:
+            raise ValueError("restarts need proofs: without them a search does not begin again")
+
+    @property
+    def proves(self) -> bool:
+        """Whether refutations and undecided moves are kept."""
+        return self.proofs
+
+
+@dataclasses.dataclass(frozen=True)
 class GuidedConfig(TreeConfig):
     """Settings of tree searches with a network.
 
@@ -97,6 +132,9 @@ class GuidedConfig(TreeConfig):
         reward of a rollout with digits drawn from the prior (rollout); the mean of both (both); or one half (none).
       reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
         share scaled from -1 to 1, which is then the scale of all values (signed).
+      rollout: the steps of a rollout: a digit of the cell that ``cell`` names, drawn from the network's policy (draw);
+        or the digit of the highest probability on the whole board, where no cell has one legal digit left, in which
+        case such a cell, drawn at random, is filled without a look of the network (surest).
       votes: symmetries under which the network sees a position, drawn at random; its outputs are averaged, and each is
         a call. 1 shows the position as it is. Equivariant networks need no more.
       temperature: scale of the Gumbel noise on the network's logits at the root.
@@ -109,6 +147,7 @@ class GuidedConfig(TreeConfig):
     prior: Literal["network", "uniform"] = "network"
     value: Literal["network", "rollout", "both", "none"] = "network"
     reward: Reward = "solved"
+    rollout: Literal["draw", "surest"] = "draw"
     votes: Positive = 1
     temperature: NonNegative = 0.0
     chunk: Positive | None = None
@@ -130,30 +169,26 @@ class GumbelConfig(GuidedConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class AlphaSudokuConfig(GuidedConfig):
-    """Settings of ``alphasudoku``.
+class AlphaSudokuConfig(ScoredConfig, GuidedConfig):
+    """Settings of ``alphasudoku``; ``exploration`` is the weight w of the prior.
 
     Attributes:
-      formula: the score of moves: Q + w P / (1 + N) of the AlphaSudoku study, or AlphaZero's
-        Q + w P sqrt(visits) / (1 + N) (study, alphazero).
-      exploration: the weight w of the prior.
+      formula: the score of moves: Q + w P / (1 + N) of the AlphaSudoku study, which tries every move once first, or
+        AlphaZero's Q + w P sqrt(visits) / (1 + N) (study, alphazero).
     """
 
     formula: Literal["study", "alphazero"] = "alphazero"
-    exploration: NonNegative = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
-class MctsConfig(TreeConfig):
-    """Settings of ``mcts``.
+class MctsConfig(ScoredConfig):
+    """Settings of ``mcts``; ``exploration`` is c of UCT's Q + c sqrt(log(visits) / N).
 
     Attributes:
-      exploration: c of UCT's Q + c sqrt(log(visits) / N).
       reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
         share scaled from -1 to 1, which is then the scale of all values (signed).
     """
 
-    exploration: NonNegative = 0.5
     reward: Reward = "filled"
 
 
@@ -183,6 +218,16 @@ class McgsConfig(SearchConfig):
         return with_chunk(super().resolve(board, platform), platform)
 
 
+def most_nodes(config: SearchConfig, board: Board) -> int:
+    """The nodes of a tree or graph: those of a search, or of all searches for a puzzle if the tree is kept."""
+    return config.simulations * (1 if config.proves else board.cells) + 1
+
+
+def keeps_looks(config: SearchConfig) -> bool:
+    """Whether a search counts the different grids that its network has seen."""
+    return isinstance(config, AlphaSudokuConfig) and not config.proofs and config.rollout == "surest"
+
+
 def _lane_bytes(config: SearchConfig, board: Board) -> int:
     packed = board.words * _NUMBER
     state = packed + _NUMBER + 2 * _FLAG
@@ -190,8 +235,8 @@ def _lane_bytes(config: SearchConfig, board: Board) -> int:
     plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.value in ("rollout", "both"))
     answer = packed * plays
     moves = board.candidates if graph else board.side
-    # ``backtracking.Lanes``: the stack, the origin, the evaluated root, 7 further numbers and 2 flags
-    lane = (board.cells + 1) * packed + state + (moves + 3) * _NUMBER + _FLAG + answer + 7 * _NUMBER + 2 * _FLAG
+    # ``backtracking.Lanes``: the stack, the origin, the evaluated root, 8 further numbers and 2 flags
+    lane = (board.cells + 1) * packed + state + (moves + 3) * _NUMBER + _FLAG + answer + 8 * _NUMBER + 2 * _FLAG
     if isinstance(config, McgsConfig):  # ``graph.Graph``: 4 numbers a node, 5 an edge, 2 for the whole
         edges = min(max(config.placements, board.side), board.candidates)
         lane += 2 * _NUMBER
@@ -199,4 +244,4 @@ def _lane_bytes(config: SearchConfig, board: Board) -> int:
     else:  # ``mctx.Tree``: 5 numbers a node, 6 a move, 1 a move of the root; ``proofs.Node``: 3 and a flag besides
         lane += board.side * _NUMBER * (1 + isinstance(config, GumbelConfig))  # Gumbel search has its noise too
         node = state + answer + (5 + 6 * board.side + 3) * _NUMBER + _FLAG
-    return lane + (config.simulations + 1) * node
+    return lane + most_nodes(config, board) * node

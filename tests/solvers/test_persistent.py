@@ -1,0 +1,155 @@
+"""Tree search that keeps its tree, as in the AlphaSudoku study: what it keeps, what it claims, what the study finds."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import mctx
+import numpy as np
+import plain_study
+import pytest
+import reference
+from random_networks import random_network
+
+import jaxsudoku as js
+from jaxsudoku import compiler_options, solvers
+from jaxsudoku.engine.solution import Status
+from jaxsudoku.solvers.tree.persistent import with_root
+
+FOUR = reference.SMALL["4x4"]
+
+#: The study's settings, but for the network.
+STUDY = {"rules": "none", "simulations": 20, "proofs": False, "move": "value", "reward": "filled"}
+MCTS = {**STUDY, "exploration": 2**0.5}
+ALPHASUDOKU = {
+    **STUDY,
+    "exploration": 1.0,
+    "cell": "fewest",
+    "formula": "study",
+    "value": "rollout",
+    "rollout": "surest",
+}
+
+
+def random_trees(lanes, nodes, actions):
+    """Trees of numpy arrays whose nodes have random parents before them; some nodes are out of reach."""
+    rng = np.random.default_rng(0)
+    parents, taken = np.full((2, lanes, nodes), -1, np.int32)
+    children = np.full((lanes, nodes, actions), -1, np.int32)
+    for lane in range(lanes):
+        for node in range(1, nodes):
+            parent, action = rng.integers(0, node), rng.integers(0, actions)
+            parents[lane, node], taken[lane, node] = parent, action
+            children[lane, parent, action] = node  # another one that was there is out of reach
+    own = np.arange(lanes * nodes, dtype=np.int32).reshape(lanes, nodes)
+    edges = rng.random((4, lanes, nodes, actions)).astype(np.float32)
+    return mctx.Tree(
+        node_visits=own,
+        raw_values=own + np.float32(0.5),
+        node_values=own - np.float32(0.5),
+        parents=parents,
+        action_from_parent=taken,
+        children_index=children,
+        children_prior_logits=edges[0],
+        children_visits=own[:, :, None] + np.arange(actions, dtype=np.int32),
+        children_rewards=np.zeros_like(edges[1]),
+        children_discounts=np.ones_like(edges[2]),
+        children_values=edges[3],
+        embeddings={"word": own.astype(np.uint32)[:, :, None] * np.ones(3, np.uint32)},
+        root_invalid_actions=np.zeros((lanes, actions), np.float32),
+        extra_data=None,
+    )
+
+
+def as_nested(tree, lane, node):
+    """A node with all that a search reads of it, and the nodes below it by their moves."""
+    for action, child in enumerate(tree.children_index[lane, node]):
+        assert child < 0 or (tree.parents[lane, child], tree.action_from_parent[lane, child]) == (node, action)
+    names = ("node_visits", "raw_values", "node_values", "children_prior_logits", "children_visits", "children_values")
+    own = [np.asarray(tree[name][lane, node]).tolist() for name in names]
+    below = [as_nested(tree, lane, child) if child >= 0 else None for child in tree.children_index[lane, node]]
+    return [*own, tree.embeddings["word"][lane, node].tolist(), below]
+
+
+def test_a_new_root_has_all_that_was_below_it():
+    lanes, actions = 16, 3
+    tree = random_trees(lanes, 24, actions)
+    children = tree.children_index[:, 0]
+    node = np.where((children >= 0).any(axis=1), children.max(axis=1), 0).astype(np.int32)
+    moved = jax.tree.map(np.asarray, jax.jit(with_root)(tree, node))
+    for lane in range(lanes):
+        assert as_nested(moved, lane, 0) == as_nested(tree, lane, node[lane])
+    assert (node > 0).sum() > 10
+
+
+@functools.cache
+def without_proofs(name):
+    """The answers of a search without proofs on 64 puzzles of 4x4, some without solutions, and the puzzles."""
+    puzzles = reference.solvable(FOUR, 64, givens=3)
+    for puzzle in puzzles[::4]:
+        puzzle[np.flatnonzero(puzzle == 0)[0]] = 5 - puzzle[np.flatnonzero(puzzle)[0]]
+    options = MCTS if name == "mcts" else {**ALPHASUDOKU, "network": random_network(FOUR)}
+    options = {**options, "simulations": 3}
+    return puzzles, js.solve(puzzles, FOUR, solver=name, keep_partial=True, key=3, **options)
+
+
+@pytest.mark.parametrize("name", ["mcts", pytest.param("alphasudoku", marks=pytest.mark.slow)])
+def test_without_proofs_no_puzzle_is_called_unsatisfiable(name):
+    puzzles, found = without_proofs(name)
+    solvable = np.array([reference.count(FOUR, puzzle, 1) for puzzle in puzzles]) > 0
+    assert set(found.status[solvable].tolist()) <= {Status.SOLVED, Status.UNSOLVED}
+    assert (found.status[~solvable] != Status.SOLVED).all()
+    assert (found.status == Status.SOLVED).sum() > 20
+    for puzzle, grid, status in zip(puzzles, found.grids, found.status, strict=True):
+        if status == Status.SOLVED:
+            assert reference.is_solution(FOUR, grid, puzzle)
+        elif status == Status.UNSOLVED:  # a grid on which the search ended
+            assert (grid[puzzle > 0] == puzzle[puzzle > 0]).all() and (grid == 0).any()
+    searched = found.stats["changes"] > 1
+    assert (found.stats["changes"][searched] > found.iterations[searched]).all()
+
+
+def test_without_proofs_a_search_does_not_begin_again():
+    with pytest.raises(ValueError, match="restarts need proofs"):
+        solvers.make_config(solvers.get("mcts"), proofs=False, budget=9, restarts=1)
+    with pytest.raises(ValueError, match="solver gumbel has no option proofs"):
+        solvers.make_config(solvers.get("gumbel"), proofs=False)
+
+
+# ---------------------------------------------------------------------- against plain Python
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["mcts", "alphasudoku"])
+def test_the_study_is_what_its_text_says(name):
+    puzzles = js.load("9x9-hard")[:100]
+    network = js.load_network("house_resnet")
+    options = MCTS if name == "mcts" else {**ALPHASUDOKU, "network": network}
+    found = js.solve(puzzles, solver=name, budget=plain_study.MOST + 1, **options)
+
+    @functools.partial(jax.jit, compiler_options=compiler_options())
+    def probabilities(grid):
+        digits = jnp.arange(1, 10, dtype=grid.dtype)[:, None]
+        outputs = network.apply(network.params, ((grid == digits) | (grid == 0))[None])
+        return jax.nn.softmax(outputs.policy[0], axis=0)
+
+    def look(cells):
+        return np.asarray(probabilities(np.frombuffer(cells, np.uint8)))
+
+    searches = [
+        plain_study.Search(puzzle.tobytes(), number, None if name == "mcts" else look)
+        for number, puzzle in enumerate(puzzles)
+    ]
+    solved = np.mean([search.solve() for search in searches])
+    assert (
+        abs(solved - (found.status == Status.SOLVED).mean()) <= 0.12
+    )  # two of the draws of 100 differ by more in 1 of 50
+    plain = [search.iterations for search in searches]
+    quartiles, expected = (np.percentile(counts, [25, 50, 75]) for counts in (found.stats["changes"], plain))
+    tolerance = 0.5 if name == "mcts" else 0.05
+    np.testing.assert_allclose(quartiles, expected, rtol=tolerance)
+    if name == "alphasudoku":
+        calls = np.mean([len(search.looked) for search in searches])
+        np.testing.assert_allclose(found.stats["network_calls"].mean(), calls, rtol=0.15)
