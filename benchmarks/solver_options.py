@@ -9,7 +9,12 @@ from typing import Any
 
 
 def parsed(pairs: Iterable[str]) -> dict[str, Any]:
-    """Settings from texts NAME=VALUE, numbers as int or float; raises ArgumentTypeError for other texts."""
+    """Settings from texts NAME=VALUE, numbers as int or float, true and false as bool.
+
+    Raises:
+      argparse.ArgumentTypeError: another text.
+    """
+    flags = {"true": True, "false": False}
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -19,7 +24,7 @@ def parsed(pairs: Iterable[str]) -> dict[str, Any]:
             number = float(value)
             found[name] = int(number) if number == math.floor(number) and "." not in value else number
         except ValueError:
-            found[name] = value
+            found[name] = flags.get(value.lower(), value)
     return found
 
 

@@ -8,7 +8,7 @@ network cell by cell (DeepIterativeSolver), tree search with random rollouts, an
     python benchmarks/study.py --settings ours --puzzles 700 --csv benchmarks/out/ours.csv
     python benchmarks/study.py --settings ours --board 16 --csv benchmarks/out/ours-16x16.csv
 
-The CSV file has a row for each solver and puzzle. Its pictures lie beside it, unless ``--no-pictures`` is given: they
+The CSV file has a row for each solver and puzzle; with ``--append`` it holds several settings. Its pictures lie beside it, unless ``--no-pictures`` is given: they
 need the extra plot. Every grid that counts as solved was checked by numpy alone.
 
 At the paper's settings no rule is applied but that a cell's digits must not clash, and all searches fill a cell with
@@ -17,7 +17,7 @@ cells filled; they keep their tree, prove nothing, take no move back, and end af
 sqrt 2. AlphaSudoku takes priors from the network, with the weight 1 that is in its code, and rollouts, which take the
 surest digit of the board where no cell is forced. Their iterations are changes of the grid that is looked at; network
 calls count a grid once. Backtracking counts every filling and every erasure. DeepIterativeSolver fills cells with a
-single digit first. Difficulties are rounded, as there, and its figures are of puzzles below 5.
+single digit first, and counts every cell. Difficulties are rounded, as there, and its figures are of puzzles below 5.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ import machine
 import numpy as np
 import report
 import sets
+import solver_options
 
 #: The study's search, which is given up when a move is made after more than 10,000 iterations.
 _SEARCH = {
@@ -84,7 +85,10 @@ SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
 _SETS = {9: "kaggle3m_rated", 16: "acs_16x16", 25: "acs_25x25"}
 
 #: Columns of the CSV file.
-FIELDS = ("solver", "puzzle", "clues", "difficulty", "solved", "iterations", "network_calls", "empty")
+FIELDS = (
+    *("settings", "side", "solver", "seconds", "puzzle"),
+    *("clues", "difficulty", "solved", "iterations", "network_calls", "empty"),
+)
 
 _COLUMNS = (
     ("solver", 14, "<"),
@@ -225,6 +229,8 @@ def solve(
         fillings = iterations - 1
         open_cells = (puzzles == 0).sum(axis=1)
         iterations = fillings + fillings - np.where(solved, open_cells, 0)
+    if not options.get("complete", True):  # cell by cell, those with one digit left too
+        iterations = ((puzzles == 0) & (found.grids > 0)).sum(axis=1)
     calls = found.stats.get("network_calls", np.zeros(len(puzzles), np.int32))
     right = None if solutions is None else ((found.grids == solutions) & (puzzles == 0)).sum(axis=1)
     return Run(solved, iterations, calls, empty, right, seconds)
@@ -277,16 +283,22 @@ def line(row: list[Any]) -> str:
     return report.aligned(texts, _COLUMNS)
 
 
-def write(path: Path, rated: Rated, runs: dict[str, Run]) -> None:
-    """Writes the CSV file: a row for each solver and puzzle, the puzzles by their number in the draw."""
+def write(path: Path, before: str, settings: str, rated: Rated, runs: dict[str, Run]) -> None:
+    """Writes the CSV file: what was there before, and a row for each solver and puzzle.
+
+    Seconds are the mean of a solver's puzzles; puzzles have their number in the draw.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(FIELDS)
+        file.write(before)
+        writer = csv.writer(file, lineterminator="\n")
+        if not before:
+            writer.writerow(FIELDS)
         for name, run in runs.items():
+            own = settings, rated.side, name, f"{run.seconds / len(rated.puzzles):.3g}"
             rows = zip(rated.clues, rated.difficulty, run.solved, run.iterations, run.calls, run.empty, strict=True)
             for number, (clues, difficulty, solved, iterations, calls, empty) in enumerate(rows):
-                writer.writerow([name, number, clues, f"{difficulty:g}", int(solved), iterations, calls, empty])
+                writer.writerow([*own, number, clues, f"{difficulty:g}", int(solved), iterations, calls, empty])
 
 
 def _found(args: argparse.Namespace) -> Path:
@@ -329,7 +341,8 @@ def main() -> int:
         if not len(rated.puzzles):
             raise ValueError(f"the set has no puzzle of a difficulty under {args.below}")
         board = js.Board.classic(args.board)
-        network = js.load_network(args.network, board=board, **_given(iterations=args.iterations))
+        name = args.network or ("house_resnet" if args.settings == "paper" else "cube")
+        network = js.load_network(name, board=board, **_given(iterations=args.iterations))
     except (OSError, ValueError, ImportError) as error:
         print(f"study: {error}", file=sys.stderr)
         return 2
@@ -337,6 +350,7 @@ def main() -> int:
     print("\n".join(machine.lines(about)))
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     solutions = _solutions(rated)
+    before = args.csv.read_text() if args.append and args.csv.exists() else ""
     runs: dict[str, Run] = {}
     rows: list[list[Any]] = []
     for name in args.solvers:
@@ -345,7 +359,7 @@ def main() -> int:
         runs[name] = solve(rated.puzzles, solutions, solver, options, network, args.batch)
         rows += summary(name, runs[name], rated)
         print(line(rows[-1]), flush=True)
-        write(args.csv, rated, runs)
+        write(args.csv, before, args.settings, rated, runs)
     print("\n".join(line(row) for row in rows if row[1] != "all"))
     figures = {"about": about | {"arguments": vars(args)}, "columns": [name for name, _, _ in _COLUMNS], "rows": rows}
     args.csv.with_suffix(".json").write_text(json.dumps(figures, indent=1, default=str) + "\n")
@@ -357,10 +371,7 @@ def main() -> int:
 def _asked(args: argparse.Namespace, name: str) -> dict[str, Any]:
     """The options that the command line gives to a solver, in the place of those of the settings."""
     options = {} if name in ("backtracking", "mcts") else _given(votes=args.votes)
-    if name in ("mcts", "alphasudoku"):
-        options |= _given(simulations=args.expansions, exploration=args.exploration, reward=args.reward)
-        options |= _given(budget=args.budget)
-    return options
+    return options | (solver_options.parsed(args.option) if name in ("mcts", "alphasudoku") else {})
 
 
 def _given(**values: Any) -> dict[str, Any]:
@@ -378,18 +389,22 @@ def _parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
     add("--below", type=float, help="puzzles under this difficulty alone")
     add("--puzzles", type=arguments.size, metavar="N", help="number of puzzles, drawn at random (default: all)")
     add("--solvers", type=_solvers, default=list(SETTINGS["paper"]), help="by the names in the table (default: all)")
-    add("--network", default="cube", help="a shipped network by name, or a file (default: cube)")
+    add(
+        "--network",
+        help="a shipped network by name, or a file (default: house_resnet at the paper's settings, or cube)",
+    )
     add("--iterations", type=arguments.size, help="iterations of the network, if it has any (default: as trained)")
     add("--votes", type=arguments.size, help="symmetries under which the network sees each position (default: 1)")
     add("--batch", type=arguments.size, help="puzzles in a batch (default: half of them)")
-    search = parser.add_argument_group("tree search", "in the place of what the settings say")
-    add = search.add_argument
-    add("--expansions", type=arguments.size, help="simulations a move")
-    add("--exploration", type=float, help="weight of exploration")
-    add("--reward", choices=("solved", "filled", "signed"), help="reward of a rollout")
-    add("--budget", type=arguments.size, help="most iterations a puzzle")
-    add = parser.add_argument
+    add(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the tree searches, in the place of what the settings say, such as simulations=1",
+    )
     add("--csv", type=Path, required=True, metavar="FILE", help="the table; figures and pictures lie beside it")
+    add("--append", action="store_true", help="keep the rows that the table has")
     add("--pictures", action=argparse.BooleanOptionalAction, default=True, help="draw pictures (extra plot)")
     return parser.parse_args(argv)
 

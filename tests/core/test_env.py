@@ -143,6 +143,14 @@ def test_bad_givens_are_refuted(rules):
     np.testing.assert_array_equal(host(look, board, state)[3][2], puzzles[2])
 
 
+def test_without_rules_a_house_without_a_place_for_a_digit_is_no_end():
+    board = reference.SMALL["4x4"]
+    puzzle = np.zeros((SIZE, board.cells), np.uint8)
+    puzzle[:, [0, 1, 7]] = 1, 2, 3  # 3 has no place in row 1, whose two open cells may both take 4
+    assert not host(env.init, board, puzzle, rules="none").refuted.any()
+    assert host(env.init, board, puzzle, rules="naked").refuted.all()
+
+
 @pytest.mark.parametrize("name", ["4x4", pytest.param("jigsaw-5", marks=pytest.mark.slow)])
 def test_a_placement_is_a_step_in_any_cell(name):
     board = BOARDS[name]

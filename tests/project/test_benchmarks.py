@@ -427,16 +427,7 @@ def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tm
     assert study.main() == 0
     with made.open(newline="") as file:
         found = list(csv.DictReader(file))
-    assert tuple(found[0]) == (
-        "solver",
-        "puzzle",
-        "clues",
-        "difficulty",
-        "solved",
-        "iterations",
-        "network_calls",
-        "empty",
-    )
+    assert tuple(found[0]) == study.FIELDS
     order = np.random.default_rng(0).permutation(12)
     assert [int(row["iterations"]) for row in found] == [backtracked(puzzles[index]) for index in order]
     assert [float(row["difficulty"]) for row in found] == [index % 3 + 0.5 for index in order]
