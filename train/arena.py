@@ -151,7 +151,7 @@ class Arena:
         return {name: searched | alone for name, searched, alone in zip(networks, told[::2], told[1::2], strict=True)}
 
     def _searched(self, forward: Forward, params: Params) -> dict[str, float]:
-        games = jax.device_get(_games(self._board, self._tree, forward)(params, self._puzzles))
+        games = jax.device_get(_games(self._tree, forward)(params, self._puzzles))
         solved = (games.status == Status.SOLVED) & (games.solutions == self._truth).all(axis=1)
         return {
             "solved": float(solved.mean()),
@@ -168,9 +168,9 @@ class Arena:
 
 
 @functools.lru_cache(maxsize=8)
-def _games(board: Board, config: GumbelConfig, forward: Forward) -> jax.stages.Wrapped:
+def _games(config: GumbelConfig, forward: Forward) -> jax.stages.Wrapped:
     key = jax.random.key(0)
     return jax.jit(
-        lambda params, puzzles: play(board, config, forward, params, puzzles, key, 1),
+        lambda params, puzzles: play(config, forward, params, puzzles, key, 1),
         compiler_options=compiler_options(),
     )

@@ -52,3 +52,23 @@ def least_sure(log_probability: Array, size: int, key: Array) -> Array:
     weight = log_probability + jnp.log(-jnp.expm1(log_probability))
     noise = jax.random.gumbel(key, log_probability.shape)
     return jax.lax.top_k(jnp.maximum(weight, _LEAST) + noise, size)[1]
+
+
+def fill_by_loss(puzzles: Array, truth: Array, losses: Array, key: Array) -> Array:
+    """Fills random cells of puzzles, so that their numbers of open cells are drawn in proportion to a loss.
+
+    As DeepSudoku does, by the policy's loss; a puzzle has at most the open cells that it had, and at least one of them.
+
+    Args:
+      puzzles: uint8[N, cells], 0 = empty, none of them full.
+      truth: uint8[N, cells], their solutions.
+      losses: float32[cells + 1], by number of open cells.
+      key: a JAX key.
+    """
+    number_key, order_key = jax.random.split(key)
+    is_open, number = puzzles == 0, jnp.arange(len(losses))
+    possible = (number > 0) & (number <= is_open.sum(axis=1, keepdims=True))
+    wanted = jax.random.categorical(number_key, jnp.where(possible, jnp.log(losses), -jnp.inf))
+    order = jnp.where(is_open, jax.random.uniform(order_key, puzzles.shape), 2.0)
+    rank = jnp.argsort(jnp.argsort(order, axis=1), axis=1)
+    return jnp.where(rank < wanted[:, None], 0, truth).astype(jnp.uint8)

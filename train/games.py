@@ -4,6 +4,9 @@ A game is the solver ``gumbel`` or ``mcgs`` on one puzzle: the root moves along 
 refute it, unless the game is played without backtracking. It ends when the puzzle is solved or refuted, or when the
 budget is spent; then the game has failed. Many games run in lanes, and a lane takes the next puzzle when its game ends.
 
+Where the solutions are known, as in DeepSudoku, a game ends at its first wrong digit, and keeps a random sample of all
+positions that its searches evaluated.
+
 Of the roots that were searched, each game keeps a random sample, with the improved policy of the cell that was filled.
 Of ``gumbel`` this is the softmax of the network's logits plus the transformed values of all moves (Danihelka et al.
 2022), of ``mcgs`` the shares of the visits, the network's policy counted as one more. Refuted moves have none of it.
@@ -19,7 +22,9 @@ import mctx
 import numpy as np
 from jax import Array
 
+from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.planes import grids_to_cubes
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.random import mix
@@ -33,6 +38,8 @@ from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 #: Separates the choice of kept positions from the search's own randomness.
 _KEEP = np.uint32(0x7FEB352D)
+#: Separates the choice of a position of a search from that.
+_SEEN = np.uint32(0x846CA68B)
 
 #: The least probability in logarithms.
 _LEAST = 1e-9
@@ -68,7 +75,8 @@ class Games(NamedTuple):
 
     Attributes:
       puzzles: uint8[N, cells].
-      solutions: uint8[N, cells], what the game ended in: of a solved game the solution, of a failed one the last grid.
+      solutions: uint8[N, cells], what the game ended in: of a solved game the solution, of a failed one the last grid,
+        or the solution where it is known.
       status: int8[N], a ``Status``: SOLVED, UNSATISFIABLE, INVALID, or UNSOLVED of a failed game.
       iterations: int32[N], grids evaluated.
       calls: int32[N], positions evaluated by the network.
@@ -84,7 +92,6 @@ class Games(NamedTuple):
 
 
 def play(
-    board: Board,
     config: GumbelConfig | McgsConfig,
     forward: Forward,
     params: Params,
@@ -92,11 +99,11 @@ def play(
     key: Array,
     positions: int,
     backtracking: bool = True,
+    truth: Array | None = None,
 ) -> Games:
     """Plays puzzles to their ends. Pure.
 
     Args:
-      board: the board.
       config: the resolved settings of the search; without a budget no game fails, but those without backtracking.
       forward: the network.
       params: its parameters.
@@ -104,13 +111,18 @@ def play(
       key: a JAX key; a game's randomness comes from it and from the puzzle's index.
       positions: positions that are kept of each game.
       backtracking: whether a game goes back from positions that the search refutes; without it, such a game has failed.
+      truth: uint8[N, cells], the solutions, of games by graph search without backtracking that end at a wrong digit;
+        None if they are not known.
 
     Returns:
       the games, in the order of the puzzles.
     """
-    evaluate, advance = _search(board, config, Network("self-play", forward, params), positions)
+    board = forward.board
+    evaluate, advance = _search(board, config, Network("self-play", forward, params), positions, truth is not None)
     recorder = Recorder(lambda width: _none(board, width, positions), lambda kept: kept._asdict())
     advance = advance if backtracking else without_backtracking(advance)
+    if truth is not None:
+        advance = _until_wrong(board, advance, grids_to_cubes(truth, board))
     found = search_all(board, puzzles, key, config, evaluate, advance, params, recorder)
     if not backtracking:  # a game that was searched ends refuted, which does not prove that its puzzle is
         refuted = (found.status == Status.UNSATISFIABLE) & (found.stats["network_calls"] > 0)
@@ -118,7 +130,23 @@ def play(
     solution = judge(puzzles, found, board, keep_partial=True)
     stats = solution.stats
     kept = Kept(*(stats[name] for name in Kept._fields))
-    return Games(puzzles, solution.grids, solution.status, solution.iterations, stats["network_calls"], kept)
+    grids = solution.grids if truth is None else truth
+    return Games(puzzles, grids, solution.status, solution.iterations, stats["network_calls"], kept)
+
+
+def _until_wrong(board: Board, advance: Advance, truth: Array) -> Advance:
+    """An advance without backtracking that ends a game when its root loses a digit of the solution, refuted."""
+
+    def once(params: Any, lanes: Lanes, seed: Array) -> Lanes:
+        lanes = advance(params, lanes, seed)
+        waiting = lanes.depth > 0  # the root's position is on the stack
+        nodes = jnp.where(waiting[:, None], lanes.top, lanes.state.nodes)
+        left = env.unpack(nodes, board) & truth[lanes.puzzle]
+        wrong = ~left.any(axis=1).all(axis=1)
+        ended = lanes.state._replace(refuted=jnp.ones_like(wrong), solved=jnp.zeros_like(wrong))
+        return lanes.with_roots(ended, wrong)._replace(depth=jnp.where(wrong, 0, lanes.depth))
+
+    return once
 
 
 def no_games(board: Board, size: int, positions: int) -> Games:
@@ -139,14 +167,20 @@ def _none(board: Board, size: int, positions: int) -> Kept:
 
 
 def _search(
-    board: Board, config: GumbelConfig | McgsConfig, network: Network, positions: int
+    board: Board, config: GumbelConfig | McgsConfig, network: Network, positions: int, every: bool
 ) -> tuple[Evaluate, Advance]:
-    """The search of the settings, which keeps a sample of its roots."""
+    """The search of the settings, which keeps a sample of its roots, or of every position that it evaluated."""
     if isinstance(config, McgsConfig):
         evaluate = graph.by_network(board, config, network)
 
         def record_graph(lanes: Lanes, graphs: graph.Graph, seed: Array) -> Kept:
-            return _keep(lanes, seed, positions, *visited_policy(board, graphs, lanes.root.logits))
+            policies = visited_policy(board, graphs, lanes.root.logits)
+            if not every:
+                return _keep(lanes, seed, positions, *policies)
+            seen = (graphs.visits > 0) & (graphs.move >= 0).any(axis=2)
+            node = evaluators.random_choice(seen, mix(seed ^ _SEEN))
+            nodes = jnp.take_along_axis(graphs.state.nodes, node[:, None, None], axis=1)[:, 0]
+            return _keep(lanes, seed, positions, *policies, nodes)
 
         return evaluate, graph.along_graph(board, config, evaluate, record_graph)
     evaluate = evaluators.by_network(board, config, network)
@@ -158,9 +192,15 @@ def _search(
     return evaluate, reroot.along_tree(board, config, policies.gumbel(board, config, evaluate), record)
 
 
-def _keep(lanes: Lanes, seed: Array, positions: int, cell: Array, policy: Array, prior: Array) -> Kept:
-    """Keeps a uniform sample of the searched roots of each game (reservoir sampling, Vitter 1985)."""
+def _keep(
+    lanes: Lanes, seed: Array, positions: int, cell: Array, policy: Array, prior: Array, nodes: Array | None = None
+) -> Kept:
+    """Keeps a uniform sample of the searches of each game (reservoir sampling, Vitter 1985).
+
+    Of a search it keeps the root, or the position ``nodes`` uint32[K, words].
+    """
     kept: Kept = lanes.record
+    nodes = lanes.state.nodes if nodes is None else nodes
     lane, searched = jnp.arange(len(kept.searched)), ~lanes.state.terminated
     turn = (mix(seed ^ _KEEP) % (kept.searched + 1).astype(jnp.uint32)).astype(jnp.int32)
     place = jnp.where(kept.searched < positions, kept.searched, turn)
@@ -168,7 +208,7 @@ def _keep(lanes: Lanes, seed: Array, positions: int, cell: Array, policy: Array,
     ratio = jnp.log(jnp.maximum(policy, _LEAST)) - jnp.log(jnp.maximum(prior, _LEAST))
     surprise = jnp.where(searched, jnp.maximum((policy * ratio).sum(axis=1), 0.0), 0.0)
     return Kept(
-        kept.nodes.at[lane, place].set(lanes.state.nodes, mode="drop"),
+        kept.nodes.at[lane, place].set(nodes, mode="drop"),
         kept.cell.at[lane, place].set(cell, mode="drop"),
         kept.policy.at[lane, place].set(policy, mode="drop"),
         kept.searched + searched.astype(jnp.int32),

@@ -34,7 +34,7 @@ def invent(
       grids: number of games.
       key: a JAX key.
     """
-    return play(board, config, forward, params, jnp.zeros((grids, board.cells), jnp.uint8), key, 1)
+    return play(config, forward, params, jnp.zeros((grids, board.cells), jnp.uint8), key, 1)
 
 
 def remove_clues(board: Board, games: Games, each: int, key: Array, platform: str) -> Array:

@@ -4,14 +4,15 @@ A solved game ends in a solution that the search itself has found. So its positi
 the digits of that solution, and a value of 1 where they are all still possible, of 0 in positions that the search has
 left by a proof. Of solved puzzles further positions are made as in supervised training, with more or fewer cells
 filled and by other rules; of failed games only the positions that were searched are used, with the improved policy of
-their one cell and a value of 0, or of the share of cells that the game had filled.
+their one cell and a value of 0, or of the share of cells that the game had filled. Where the solutions are known
+(``truth``), positions of all games have certain targets.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import flashbax
 import jax
@@ -34,6 +35,9 @@ _DRAWN = 4
 
 #: The surprise that every game has beside that of its searches (nats), so that each can be drawn.
 _SURPRISE = 0.1
+
+#: How positions of failed games are labelled.
+Value = Literal["lost", "filled", "truth"]
 
 #: The highest value of a failed game.
 _FILLED = 0.99
@@ -145,12 +149,14 @@ class Replay:
         draw_key, made_key, searched_key, turn_key = jax.random.split(key, 4)
         games = self.drawn(draw_key, buffer)
         first = jax.tree.map(lambda leaf: leaf[: self._made], games)
-        made = sample_batch(self._of_puzzles, made_key, _solved_puzzles(first), progress, self._devices, losses)
+        puzzles = _solved_puzzles(first, self._config.play.truth)
+        made = sample_batch(self._of_puzzles, made_key, puzzles, progress, self._devices, losses)
         parts = [made._replace(truth=made.truth.astype(jnp.float32), alive=made.alive.astype(jnp.float32))]
         if self._searched:
             rest = jax.tree.map(lambda leaf: leaf[self._made :], games)
-            filled = self._config.replay.failed_value == "filled"
-            parts.append(searched_positions(self._config.board, rest, searched_key, self._searched, filled))
+            rest = rest if self._config.replay.learned == "all" else _failed(rest)
+            value: Value = "truth" if self._config.play.truth else self._config.replay.failed_value
+            parts.append(searched_positions(self._config.board, rest, searched_key, self._searched, value))
         found: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts)
         if self._augment:
             found = turned(self._config.board, found, turn_key)
@@ -169,18 +175,26 @@ def turned(board: Board, positions: Positions, key: Array) -> Positions:
     return positions._replace(candidates=turn(positions.candidates), truth=turn(positions.truth))
 
 
-def _solved_puzzles(games: Games) -> Batch:
+def _failed(games: Games) -> Games:
+    """The games, in which those that did not fail keep no position."""
+    failed = games.status == Status.UNSOLVED
+    return games._replace(kept=games.kept._replace(searched=jnp.where(failed, games.kept.searched, 0)))
+
+
+def _solved_puzzles(games: Games, known: bool = False) -> Batch:
     """The puzzles of solved games with their solutions; the others are made invalid, so that rules refute them.
+
+    Where the solutions are known, the games need not be solved.
 
     The rating of a puzzle is the number of grids that its game took, so hard ones may be preferred.
     """
-    solved = (games.status == Status.SOLVED)[:, None]
+    solved = (games.status == Status.SOLVED)[:, None] | (known & (games.status == Status.UNSOLVED)[:, None])
     puzzles = jnp.where(solved, games.puzzles, 1).astype(jnp.uint8)
     rating = jnp.maximum(games.iterations - 1, 0).astype(jnp.float32)
     return Batch(puzzles, games.solutions, (puzzles > 0).sum(axis=1, dtype=jnp.int32), rating)
 
 
-def searched_positions(board: Board, games: Games, key: Array, size: int, filled: bool = False) -> Positions:
+def searched_positions(board: Board, games: Games, key: Array, size: int, value_of_failed: Value = "lost") -> Positions:
     """Positions that games searched, at most one of each of the N games.
 
     Args:
@@ -188,8 +202,8 @@ def searched_positions(board: Board, games: Games, key: Array, size: int, filled
       games: N games, N at least ``size``.
       key: a JAX key.
       size: number of positions.
-      filled: whether the value of positions of failed games is the share of the empty cells that the game had filled,
-        instead of 0.
+      value_of_failed: the value of positions of failed games: 0 (lost), the share of the empty cells that the game had
+        filled (filled), or by the solution, which is known, as that of solved games (truth).
     """
     place_key, order_key = jax.random.split(key)
     kept, number = games.kept, jnp.arange(len(games.status))
@@ -199,6 +213,7 @@ def searched_positions(board: Board, games: Games, key: Array, size: int, filled
     order = jnp.where(useful, jax.random.uniform(order_key, place.shape), -1.0)
     _, drawn = jax.lax.top_k(order, size)
     number, place, solved, useful = number[drawn], place[drawn], solved[drawn], useful[drawn]
+    solved |= value_of_failed == "truth"
     candidates = env.unpack(kept.nodes[number, place], board)
     solution = grids_to_cubes(games.solutions[number], board)
     alive = solved & (solution & candidates).any(axis=1).all(axis=1)
@@ -206,7 +221,7 @@ def searched_positions(board: Board, games: Games, key: Array, size: int, filled
     improved = kept.policy[number, place][:, :, None] * here[:, None]
     truth = jnp.where(solved[:, None, None], solution & alive[:, None, None], improved).astype(jnp.float32)
     value = alive.astype(jnp.float32)
-    if filled:
+    if value_of_failed == "filled":
         empty = games.puzzles[number] == 0
         share = (empty & (games.solutions[number] > 0)).sum(axis=1) / jnp.maximum(empty.sum(axis=1), 1)
         value = jnp.where(solved, value, jnp.minimum(share, _FILLED))

@@ -15,11 +15,13 @@ from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.engine.solution import Status
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.networks import Forward, Params
 from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.solvers.exact import exact
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 
-from .curriculum import foreseen, least_sure
+from .curriculum import fill_by_loss, foreseen, least_sure
 from .games import Games, play
 from .invention import invent, remove_clues
 from .objective import Metrics, no_metrics
@@ -195,7 +197,9 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
     games_of_device = config.play.games // devices
     replicated, split = PartitionSpec(), PartitionSpec("batch")
 
-    def act(params: Params, buffer: Any, puzzles: Array | None, key: Array, step: Array) -> tuple[Any, Played]:
+    def act(
+        params: Params, buffer: Any, puzzles: Array | None, key: Array, step: Array, losses: Array
+    ) -> tuple[Any, Played]:
         key = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(key, _GAMES), step), lax.axis_index("batch"))
         invent_key, dig_key, choose_key = (jax.random.fold_in(key, _GAMES + number) for number in range(1, 4))
         boards = invented = jnp.float32(0)
@@ -208,7 +212,12 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
             chosen = least_sure(foreseen(board, search, actor, params, puzzles), games_of_device, choose_key)
             puzzles = puzzles[chosen]
         puzzles = puzzles[:games_of_device]
-        games = play(board, search, actor, params, puzzles, key, config.replay.kept_positions, config.play.backtracking)
+        truth = None
+        if config.play.truth:
+            truth = exact(board, puzzles, key, ExactConfig().resolve(board, platform)).grids
+            puzzles = fill_by_loss(puzzles, truth, losses, jax.random.fold_in(key, _GAMES + 4))
+        kept, backtracking = config.replay.kept_positions, config.play.backtracking
+        games = play(search, actor, params, puzzles, key, kept, backtracking, truth)
         after = replay.add(_own(buffer), games)
         if isinstance(search, GumbelConfig) and config.replay.reanalyse:
             place_key, search_key = jax.random.split(jax.random.fold_in(key, _GAMES))
@@ -222,13 +231,13 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
     sharded = jax.shard_map(
         act,
         mesh=mesh,
-        in_specs=(replicated, split, split, replicated, replicated),
+        in_specs=(replicated, split, split, replicated, replicated, replicated),
         out_specs=(split, replicated),
         check_vma=False,
     )
 
     def acting(state: ZeroState, puzzles: Array | None, key: Array) -> tuple[ZeroState, Played]:
-        buffer, played = sharded(state.average, state.buffer, puzzles, key, state.step)
+        buffer, played = sharded(state.average, state.buffer, puzzles, key, state.step, state.learner.losses)
         return state._replace(buffer=buffer), played
 
     return acting

@@ -33,6 +33,9 @@ class PlayConfig(Config):
         fill cells, even cells with one digit left.
       budget: grids after which a game has failed.
       backtracking: whether a game goes back from positions that the search refutes; without it, it has then failed.
+      truth: whether the solutions are known, as in DeepSudoku: games begin with random cells filled, by the policy's
+        loss at each number of open cells; they end at their first wrong digit; and positions that they evaluated are
+        labelled by the solution. For the method mcgs without backtracking.
       acting_iterations: iterations of the network that plays; None for as many as it learns with at that time, or if it
         has none.
     """
@@ -47,7 +50,13 @@ class PlayConfig(Config):
     rules: Rules = "naked"
     budget: Positive = 256
     backtracking: bool = True
+    truth: bool = False
     acting_iterations: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.truth and (self.method != "mcgs" or self.backtracking):
+            raise ValueError("truth is for the method mcgs without backtracking")
 
     def search(self, board: Board, platform: str) -> GumbelConfig | McgsConfig:
         """The settings of the search, resolved for a machine."""
@@ -97,6 +106,7 @@ class ReplayConfig(Config):
       searched: the share of a batch that are such positions; the others are made of solved puzzles.
       failed_value: the value of positions of failed games: lost, which is 0, or filled, the share of the empty cells
         that the game had filled at its end.
+      learned: the games whose searched positions are learned from: all, or those that failed.
       priority: exponent of a game's surprise, how far its searches have changed the network's policies, by which games
         are drawn; 0 for all alike.
       reanalyse: kept games that are looked at again in a round, as a share of ``games``; of those that failed, one
@@ -107,6 +117,7 @@ class ReplayConfig(Config):
     kept_positions: Positive = 4
     searched: Annotated[float, Range(0, 0.9)] = 0.25
     failed_value: Literal["lost", "filled"] = "lost"
+    learned: Literal["all", "failed"] = "all"
     priority: Annotated[float, Range(0, 1)] = 0.0
     reanalyse: Share = 0.0
 
@@ -186,6 +197,8 @@ class ZeroConfig(TrainConfig):
                     raise ValueError(f"{name} is for the method gumbel")
         if self.replay.reanalyse and self.play.method != "gumbel":
             raise ValueError("reanalyse is for the method gumbel")
+        if self.play.truth and (self.stream.source == "empty" or self.replay.failed_value != ReplayConfig.failed_value):
+            raise ValueError("truth is for puzzles with known solutions, which label failed games as well")
         if self.stream.source == "empty" and (self.play.method != "gumbel" or not self.play.temperature):
             raise ValueError("source empty is for the method gumbel with a temperature: else all grids are alike")
         for text in self.rivals:

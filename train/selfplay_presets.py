@@ -55,6 +55,14 @@ DEEPSUDOKU = dataclasses.replace(
     arena=ArenaConfig(arena_puzzles=64),
 )
 
+#: DeepSudoku's loop as its author has it: the solutions are known, games end at their first wrong digit, and at first
+#: only failed games are learned from. ``--learned all`` is its fine-tuning.
+DEEPSUDOKU_TRUTH = dataclasses.replace(
+    DEEPSUDOKU,
+    play=dataclasses.replace(DEEPSUDOKU.play, truth=True),
+    replay=ReplayConfig(buffer=1280, kept_positions=16, searched=0.9, learned="failed"),
+)
+
 #: Settings for tests: a run takes seconds.
 TINY = ZeroConfig(
     board=Board.classic(4),
@@ -72,4 +80,10 @@ TINY = ZeroConfig(
 )
 
 #: Presets by name.
-PRESETS: dict[str, ZeroConfig] = {"tiny": TINY, "cpu": CPU, "gpu": GPU, "deepsudoku": DEEPSUDOKU}
+PRESETS: dict[str, ZeroConfig] = {
+    "tiny": TINY,
+    "cpu": CPU,
+    "gpu": GPU,
+    "deepsudoku": DEEPSUDOKU,
+    "deepsudoku-truth": DEEPSUDOKU_TRUTH,
+}

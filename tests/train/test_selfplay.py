@@ -20,6 +20,7 @@ from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 from train import selfplay
+from train.curriculum import fill_by_loss
 from train.games import Games, Kept, play
 from train.loop import check_metrics
 from train.objective import no_metrics
@@ -81,7 +82,7 @@ def cubes_of(board: js.Board, games: Games) -> np.ndarray:
 def games() -> Games:
     config = GumbelConfig(simulations=3, rules="none", budget=22, temperature=1.0).resolve(FOUR, "cpu")
     network = plain(FOUR)
-    played = jax.jit(lambda params, puzzles: play(FOUR, config, network.apply, params, puzzles, as_key(3), KEPT))
+    played = jax.jit(lambda params, puzzles: play(config, network.apply, params, puzzles, as_key(3), KEPT))
     return jax.tree.map(np.asarray, played(network.params, hard()))
 
 
@@ -116,7 +117,7 @@ def test_games_without_backtracking_fail_at_their_first_error():
     config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")
     puzzles = np.array(js.load("6x6")[:24])
     puzzles[:8, :6] = 0  # some with several solutions
-    run = jax.jit(lambda params: play(SIX, config, network.apply, params, puzzles, as_key(3), KEPT, False))
+    run = jax.jit(lambda params: play(config, network.apply, params, puzzles, as_key(3), KEPT, False))
     games = jax.tree.map(np.asarray, run(network.params))
     solved, failed = games.status == Status.SOLVED, games.status == Status.UNSOLVED
     assert solved.any() and failed.any() and (solved | failed).all()
@@ -131,6 +132,45 @@ def test_games_without_backtracking_fail_at_their_first_error():
             policy, left = kept.policy[game, place], cubes[game, place][:, kept.cell[game, place]]
             assert not policy[~left].any()
             assert policy.sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.slow
+def test_games_with_known_solutions_end_at_their_first_wrong_digit():
+    network = plain(SIX)
+    config = McgsConfig(simulations=4, rules="none", budget=400, placements=12).resolve(SIX, "cpu")
+    puzzles = np.array(js.load("6x6")[:24])
+    truth = jnp.asarray(js.solve(puzzles, SIX).grids)
+
+    @jax.jit
+    def run(params):
+        games = play(config, network.apply, params, puzzles, as_key(3), KEPT, False, truth)
+        return games, searched_positions(SIX, games, as_key(0), 24, "truth")
+
+    games, found = jax.tree.map(np.asarray, run(network.params))
+    assert (games.solutions == truth).all()
+    failed = games.status == Status.UNSOLVED
+    assert failed.any() and (failed | (games.status == Status.SOLVED)).all()
+    assert (games.kept.searched[failed] <= (puzzles[failed] == 0).sum(axis=1)).all()
+    right = np.asarray(truth)[:, None] == np.arange(1, 7)[:, None]
+    known = (cubes_of(SIX, games) & right[:, None]).any(axis=2).all(axis=2)  # [games, KEPT]
+    kept = np.arange(KEPT) < games.kept.searched[:, None]
+    assert known[kept].any() and not known[kept].all()
+    alive = found.alive[found.useful]
+    assert set(alive.tolist()) == {0, 1}
+    assert (found.truth[found.useful].sum(axis=1) == alive[:, None]).all()
+
+
+def test_cells_are_filled_by_the_loss_at_each_number_of_open_cells():
+    truth = np.array(reference.solutions(FOUR, [0] * 16, 1), np.uint8).repeat(4000, axis=0)
+    puzzles = np.where(np.arange(16) < 4, truth, 0).astype(np.uint8)
+    losses = np.zeros(17, np.float32)
+    losses[[2, 5, 12, 14]] = 1, 2, 1, 9
+    filled = np.asarray(jax.jit(fill_by_loss)(puzzles, truth, losses, as_key(0)))
+    assert ((filled == truth) | ((filled == 0) & (puzzles == 0))).all()
+    counts = np.bincount((filled == 0).sum(axis=1), minlength=17) / len(filled)
+    np.testing.assert_allclose(counts[[2, 5, 12]], [0.25, 0.5, 0.25], atol=0.03)
+    assert counts.sum() == pytest.approx(counts[[2, 5, 12]].sum())
+    np.testing.assert_allclose((filled[:, 4:] > 0).mean(axis=0), (filled[:, 4:] > 0).mean(), atol=0.03)
 
 
 def test_targets_of_searched_positions_are_those_of_their_games():
@@ -164,7 +204,7 @@ def test_targets_of_searched_positions_are_those_of_their_games():
         games = Games(np.zeros((5, 16), np.uint8), solutions, status.astype(np.int8), number, number, kept)
         games = jax.tree.map(jnp.asarray, games)
         found = searched_positions(FOUR, games, as_key(0), 5)
-        return found, searched_positions(FOUR, games._replace(solutions=half), as_key(0), 5, filled=True)
+        return found, searched_positions(FOUR, games._replace(solutions=half), as_key(0), 5, "filled")
 
     found, valued = jax.tree.map(np.asarray, found_of(cubes, solutions, half))
     assert found.useful.sum() == 3 and found.useful[:3].all()
