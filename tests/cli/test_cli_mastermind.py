@@ -192,6 +192,28 @@ def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
     assert "it was " in out or "found in 1 guess" in out
 
 
+def test_attempts_are_used_up(capsys, monkeypatch):
+    typed(monkeypatch, "9", "11", "fits 22", "22")
+    argv = ("play", "--pegs", "2", "--colours", "5", "--you", "guess", "--seed", "3")
+    code, out, _ = run(capsys, *argv, "--attempts", "2")
+    typed(monkeypatch, "quit")
+    secret = run(capsys, *argv)[1].split()[-1]
+    assert secret not in ("11", "22")
+    assert code == 1
+    assert "possible, 1 guess left)" in out
+    assert out.rstrip().endswith(f"lost: not found in 2 guesses; it was {secret}")
+    for answer, rest in (("0 0", "it is 33"), ("0 1", "2 codes are possible")):  # to 12
+        typed(monkeypatch, answer)
+        code, out, _ = run(capsys, "play", *GAME, "--attempts", "1")
+        assert (code, "guess 1 of 1: 12" in out) == (1, True)
+        assert out.rstrip().endswith(f"lost: not found in 1 guess; {rest}")
+    typed(monkeypatch, "2 0")
+    assert run(capsys, "play", *GAME, "--attempts", "1")[0] == 0
+    code, _, err = run(capsys, "play", "--attempts", "0")
+    assert (code, "argument --attempts: must be at least 1, not 0" in err) == (2, True)
+    assert "the attempts are used up" in run(capsys, "play", "--help")[1]
+
+
 def test_a_search_that_gives_up_in_a_game(capsys, monkeypatch):
     typed(monkeypatch, "0 0")
     code, out, err = run(capsys, "play", "--pegs", "3", "--colours", "4", "--player", "optimal", "--positions", "5")
