@@ -272,3 +272,28 @@ def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, 
     path.write_text("{}")
     code, _, err = run(capsys, "play", "--search-tree", str(path))
     assert code == 2 and f"{path}: no search tree" in err
+
+
+def test_a_search_tree_is_shown(capsys, tmp_path):
+    path, picture = str(tmp_path / "tree.json"), ("--guesses", "2", "--width", "9")
+    assert run(capsys, "train", *GAME, "--output", path, "--simulations", "40")[0] == 0
+    tree = mm.SearchTree.load(path)
+    code, out, err = run(capsys, "show", path, *picture, "--unvisited")
+    assert (code, err) == (0, "")
+    assert out.endswith(f"\n\n{tree.draw(2, 9, unvisited=True)}\n")
+    assert run(capsys, "show", path)[1].endswith(f"\n\n{tree.draw()}\n")
+    assert run(capsys, "show", path, *picture, "--svg") == (0, f"{tree.picture(2, 9, most=1000)}\n", "")
+    shown = json.loads(run(capsys, "show", path, "--json")[1])
+    played = json.loads(
+        run(capsys, "evaluate", *GAME, "--player", "persistent-uct", "--simulations", "40", "--json")[1]
+    )
+    assert shown["histogram"] == played["histogram"]
+    strategy = str(tmp_path / "strategy.json")
+    mm.save_tree(mm.build(mm.PegGame(2, 3), "minimax"), strategy)
+    for wrong in (["--unvisited"], ["--width", "3"]):
+        code, out, err = run(capsys, "show", strategy, *wrong)
+        assert (code, out) == (2, "")
+        assert f"--width and --unvisited are for search trees, and {strategy} is a strategy" in err
+    (tmp_path / "tree.json").write_text((tmp_path / "tree.json").read_text().replace("40", "41", 1))
+    code, _, err = run(capsys, "show", path)
+    assert (code, f"{path}: no search tree" in err) == (2, True)
