@@ -126,9 +126,17 @@ class SearchTree:
         Raises:
           ValueError: as in ``train``.
         """
+        codes, visits, totals = self.counts(answers)
+        return int(codes[np.lexsort((totals / np.maximum(visits, 1), -visits))[0]])
+
+    def counts(self, answers: Sequence[tuple[int, int]] = ()) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The guesses after answers: (codes int32[n], their visits int64[n], the totals of their guesses int64[n]).
+
+        Raises:
+          ValueError: as in ``train``.
+        """
         node = self._nodes[self._reached(answers)]
-        means = node.totals / np.maximum(node.visits, 1)
-        return int(node.possible[np.lexsort((means, -node.visits))[0]])
+        return node.possible.copy(), node.visits.copy(), node.totals.copy()
 
     def policy(self, during: int = 0) -> Policy:
         """A policy for ``grow`` and ``CodeBreaker``.

@@ -55,6 +55,20 @@ def test_visits_add_up_and_totals_are_numbers_of_guesses():
             assert GAME.pairs[feedback] == heard, "only codes that may be the secret are guessed"
 
 
+def test_guesses_have_their_counts():
+    tree = trained()
+    found = edges(tree)
+    longer = next(path for path in found if len(path) == 3)
+    for answers in [(), (longer[:2],)]:
+        codes, visits, totals = tree.counts(answers)
+        path = tuple(number for answer in answers for number in answer)
+        assert len(codes) and visits.sum() > 0
+        for code, counts in zip(codes.tolist(), zip(visits.tolist(), totals.tolist(), strict=True), strict=True):
+            assert counts == found.get((*path, code), (0, 0))
+        visits[:] = 0  # a copy
+    assert edges(tree) == found
+
+
 def test_one_call_does_what_two_do():
     once, twice = trained(50), trained(20)
     twice.train(30)
