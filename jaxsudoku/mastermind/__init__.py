@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .persistent_uct import SearchTree, SearchTreeError
     from .proof import Proof, prove
     from .report import Report, build, evaluate, plot, table
-    from .session import CodeBreaker, CodeMaker, InconsistentError
+    from .session import AttemptsError, CodeBreaker, CodeMaker, InconsistentError
     from .trees import Tree, TreeError, grow, replay
 
 __all__ = ["PLAYERS", "Player", "Policy", "Positions"]
@@ -46,7 +46,17 @@ __all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "improve", "load_tree", "replay", "save_tree"]
 __all__ += ["MemoError", "Proof", "prove"]
-__all__ += ["CodeBreaker", "CodeMaker", "InconsistentError", "Report", "build", "evaluate", "plot", "table"]
+__all__ += [
+    "AttemptsError",
+    "CodeBreaker",
+    "CodeMaker",
+    "InconsistentError",
+    "Report",
+    "build",
+    "evaluate",
+    "plot",
+    "table",
+]
 
 _LAZY = {
     "feedbacks": ("consistent", "feedback", "feedback_table"),
@@ -57,7 +67,7 @@ _LAZY = {
     "persistent_uct": ("SearchTree", "SearchTreeError"),
     "proof": ("Proof", "prove"),
     "report": ("Report", "build", "evaluate", "plot", "table"),
-    "session": ("CodeBreaker", "CodeMaker", "InconsistentError"),
+    "session": ("AttemptsError", "CodeBreaker", "CodeMaker", "InconsistentError"),
     "trees": ("Tree", "TreeError", "grow", "replay"),
 }
 

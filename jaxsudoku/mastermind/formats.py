@@ -15,7 +15,7 @@ import numpy as np
 
 from jaxsudoku.runtime.files import MOST_BYTES, parse_json, write_file
 
-from . import games
+from . import games, persistent_uct
 from .rules import CodeError, Game
 from .trees import Tree, TreeError
 
@@ -53,6 +53,17 @@ def load_tree(path: str | os.PathLike[str]) -> Tree:
         return _tree(parse_json(_content(Path(path))))
     except ValueError as error:
         raise TreeError(f"{os.fspath(path)}: {error}") from error
+
+
+def load_saved(path: str | os.PathLike[str]) -> Tree | persistent_uct.SearchTree:
+    """Reads a file of ``save_tree`` or of ``SearchTree.save``; raises as ``load_tree`` or ``SearchTree.load``."""
+    try:
+        fields = parse_json(_content(Path(path)))
+        if fields.get("format") != persistent_uct.FORMAT:
+            return _tree(fields)
+    except ValueError as error:
+        raise TreeError(f"{os.fspath(path)}: {error}") from error
+    return persistent_uct.SearchTree.load(path)
 
 
 def _content(path: Path) -> bytes:

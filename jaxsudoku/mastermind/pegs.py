@@ -20,17 +20,17 @@ _MARGIN, _ROW, _PEG, _SMALL, _LEVEL, _SIZE = 14, 28, 24, 11, 34, 13
 
 
 def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out: int, title: str) -> Picture:
-    """Guesses of a strategy, one a row, each below the guess before it.
+    """Nodes of a strategy or of a search tree, one a row, each below its parent.
 
     Args:
       game: the game.
-      rows: of each guess its depth, the feedback to the guess before it (-1 for none), its code, and a note.
-      left_out: how many guesses are left out, which a note says.
+      rows: of each node its depth, the feedback that leads to it, its guess (-1 for none of each), and a note.
+      left_out: how many nodes are left out, which a note says.
       title: a description for readers who do not see the picture.
     """
     places = game.places
     shapes: list[Shape] = []
-    parents: list[float] = []  # where the row of the last guess of each depth is
+    parents: list[float] = []  # where the row of the last node of each depth is
     for number, (depth, feedback, guess, note) in enumerate(rows):
         y = _MARGIN + _ROW * (number + 0.5)
         x = float(_MARGIN + _LEVEL * depth)
@@ -39,14 +39,16 @@ def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out
         if depth:
             stem = x - _LEVEL + _PEG / 2
             shapes.append(Line(((stem, parents[-2] + _PEG / 2), (stem, y), (x - 4, y)), "edge"))
+        if feedback >= 0:
             shapes += feedback_shapes(game, feedback, x, y)
             x += _SMALL * places + 8
-        shapes += code_shapes(game, guess, x, y)
-        x += _PEG * places + 6
+        if guess >= 0:
+            shapes += code_shapes(game, guess, x, y)
+            x += _PEG * places + 6
         if note:
             shapes.append(Text(x, y, _SIZE, note, "text", centred=False))
     if left_out:
-        text = f"{left_out:,} further guesses of these levels are not drawn"
+        text = f"{left_out:,} further nodes of these levels are not drawn"
         shapes.append(Text(_MARGIN, _MARGIN + _ROW * (len(rows) + 0.5), _SIZE, text, "text", centred=False))
     # lines lie below pegs
     shapes.sort(key=lambda shape: not isinstance(shape, Line))

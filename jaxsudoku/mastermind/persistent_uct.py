@@ -10,17 +10,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
 
+from jaxsudoku.pictures import Picture
 from jaxsudoku.runtime.files import check_checksum, read_json, with_checksum, write_file
 from jaxsudoku.runtime.settings import whole_number
 
 from . import games
+from .pegs import tree_picture
 from .player_config import SQRT2, PersistentUctConfig
 from .players import Policy, Progress
 from .positions import Positions
@@ -28,7 +30,7 @@ from .rules import Game, check_number, check_numbers
 from .scoring import scorer
 
 #: Identifies the files.
-_FORMAT, _VERSION = "jaxsudoku mastermind search tree", 1
+FORMAT, _VERSION = "jaxsudoku mastermind search tree", 2
 
 #: Visits and totals in files are below this.
 _MOST_COUNT = 1 << 62
@@ -60,6 +62,7 @@ class _Node:
       visits: int64[n], simulations that guessed each of them.
       totals: int64[n], the sum of the guesses that these took from here.
       children: the node number after a guess, by its place in ``possible`` and its feedback.
+      reached: the simulations that came here from the node before; those that began here are not counted.
     """
 
     possible: np.ndarray
@@ -68,6 +71,7 @@ class _Node:
     def __post_init__(self) -> None:
         self.visits, self.totals = np.zeros((2, len(self.possible)), np.int64)
         self.children: dict[tuple[int, int], int] = {}
+        self.reached = 0
 
 
 class SearchTree:
@@ -122,9 +126,17 @@ class SearchTree:
         Raises:
           ValueError: as in ``train``.
         """
+        codes, visits, totals = self.counts(answers)
+        return int(codes[np.lexsort((totals / np.maximum(visits, 1), -visits))[0]])
+
+    def counts(self, answers: Sequence[tuple[int, int]] = ()) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The guesses after answers: (codes int32[n], their visits int64[n], the totals of their guesses int64[n]).
+
+        Raises:
+          ValueError: as in ``train``.
+        """
         node = self._nodes[self._reached(answers)]
-        means = node.totals / np.maximum(node.visits, 1)
-        return int(node.possible[np.lexsort((means, -node.visits))[0]])
+        return node.possible.copy(), node.visits.copy(), node.totals.copy()
 
     def policy(self, during: int = 0) -> Policy:
         """A policy for ``grow`` and ``CodeBreaker``.
@@ -146,35 +158,80 @@ class SearchTree:
 
         return choose
 
-    def draw(self, guesses: int = 2, width: int = 3) -> str:
-        """The tree as text: the visits of each guess, the total of guesses that these took, and their mean.
+    def draw(self, guesses: int = 2, width: int = 3, unvisited: bool = False) -> str:
+        """The tree as text, a line for each guess and, below it, for each feedback to it.
+
+        A guess has its visits, the total of guesses that these took from there, and their mean. A feedback has the
+        simulations that got it, its frequency among the codes that may be the secret, and how many of them it leaves.
 
         Args:
           guesses: the depth that is drawn, in guesses.
           width: guesses of a position, and feedbacks of a guess, that are drawn: the most visited ones.
+          unvisited: whether to draw guesses and feedbacks without any visit too.
+
+        Raises:
+          ValueError: ``guesses`` or ``width`` is below 1.
         """
-        lines = [f"{self.game}: {self.iterations:,} simulations, {len(self):,} positions"]
-        self._draw(self._nodes[0], "", guesses, width, lines)
+        lines = [self._title]
+        for depth, feedback, guess, note in self._rows(guesses, width, unvisited):
+            text = self.game.feedback_text(feedback) if guess < 0 else self.game.code_text(guess)
+            lines.append(f"{'  ' * depth}{text}  {note}")
         return "\n".join(lines)
 
-    def _draw(self, node: _Node, indent: str, guesses: int, width: int, lines: list[str]) -> None:
+    def picture(self, guesses: int = 2, width: int = 3, unvisited: bool = False, most: int = 60) -> Picture:
+        """The tree as a picture, which a notebook shows; rows and arguments are those of ``draw``.
+
+        Args:
+          most: the most rows; a note says how many are left out.
+        """
+        most, rows = whole_number("most", most, 1), list(self._rows(guesses, width, unvisited))
+        return tree_picture(self.game, rows[:most], max(len(rows) - most, 0), self._title)
+
+    def _repr_svg_(self) -> str:
+        return self.picture().svg
+
+    @property
+    def _title(self) -> str:
+        return f"{self.game}: {self.iterations:,} simulations, {len(self):,} positions"
+
+    def _rows(self, guesses: int, width: int, unvisited: bool) -> Iterator[tuple[int, int, int, str]]:
+        """The guesses and feedbacks that are drawn, as ``tree_picture`` takes them."""
+        guesses, width = whole_number("guesses", guesses, 1), whole_number("width", width, 1)
+        return self._rows_below(self._nodes[0], 0, 2 * guesses, width, unvisited)
+
+    def _rows_below(
+        self, node: _Node, depth: int, end: int, width: int, unvisited: bool
+    ) -> Iterator[tuple[int, int, int, str]]:
         for place in np.argsort(-node.visits, kind="stable")[:width].tolist():
             visits, total = int(node.visits[place]), int(node.totals[place])
-            if not visits:
+            if not visits and not unvisited:
                 return
-            code = self.game.code_text(int(node.possible[place]))
-            lines.append(f"{indent}{code}  {visits:,} visits, {total:,} guesses, mean {total / visits:.2f}")
-            below = [(feedback, self._nodes[at]) for (of, feedback), at in node.children.items() if of == place]
-            below.sort(key=lambda pair: -int(pair[1].visits.sum()))
-            for feedback, child in below[: width if guesses > 1 else 0]:
-                lines.append(f"{indent}  {self.game.feedback_text(feedback)}  {len(child.possible):,} possible")
-                self._draw(child, f"{indent}    ", guesses - 1, width, lines)
+            mean = f", mean {total / visits:.2f}" if visits else ""
+            yield depth, -1, int(node.possible[place]), f"{visits:,} visits, {total:,} guesses{mean}"
+            for feedback, reached, part in self._parts(node, place)[: width if visits and depth + 2 < end else 0]:
+                if reached or part.visits.any() or unvisited:
+                    won, frequency = feedback == self.game.win, len(part.possible) / len(node.possible)
+                    left = "found" if won else f"{len(part.possible):,} possible"
+                    yield depth + 1, feedback, -1, f"{reached:,} visits, frequency {frequency:.3f}, {left}"
+                    if not won:
+                        yield from self._rows_below(part, depth + 2, end, width, unvisited)
+
+    def _parts(self, node: _Node, place: int) -> list[tuple[int, int, _Node]]:
+        """The feedbacks that a guess may get, the most visited first: (feedback, simulations, position after it)."""
+        heard = self._table[node.possible[place], node.possible]
+        known = {feedback: self._nodes[at] for (of, feedback), at in node.children.items() if of == place}
+        won = int(node.visits[place]) - sum(part.reached for part in known.values())
+        parts = []
+        for feedback in np.unique(heard).tolist():
+            part = known.get(feedback) or _Node(node.possible[heard == feedback], ())
+            parts.append((feedback, won if feedback == self.game.win else part.reached, part))
+        return sorted(parts, key=lambda found: (-found[1], -int(found[2].visits.sum())))
 
     # ------------------------------------------------------------------ simulations
 
     def _simulate(self, at: int, rng: np.random.Generator) -> None:
         """Runs a simulation from a node, and backs it up to all guesses on its path."""
-        secret, path = int(rng.choice(self._nodes[at].possible)), []
+        secret, path, arrived = int(rng.choice(self._nodes[at].possible)), [], list[_Node]()
         while True:
             node = self._nodes[at]
             place = self._selected(node, rng)
@@ -185,12 +242,15 @@ class SearchTree:
                 break
             before = len(self)
             at = self._child(at, place, feedback)
+            arrived.append(self._nodes[at])
             if len(self) > before:
                 rest = self._rollout(self._nodes[at].possible, secret, rng)
                 break
         for more, (node, place) in enumerate(reversed(path), 1):
             node.visits[place] += 1
             node.totals[place] += rest + more
+        for node in arrived:
+            node.reached += 1
 
     def _selected(self, node: _Node, rng: np.random.Generator) -> int:
         """The place of the guess to make."""
@@ -242,13 +302,14 @@ class SearchTree:
         """Writes the tree as JSON to a file, which is replaced as a whole if it exists; raises OSError."""
         visited = [np.flatnonzero(node.visits) for node in self._nodes]
         fields = {
-            "format": _FORMAT,
+            "format": FORMAT,
             "version": _VERSION,
             "game": games.to_fields(self.game),
             "exploration": self.exploration,
             "seed": self.seed,
             "iterations": self.iterations,
             "parents": [list(node.parent) for node in self._nodes[1:]],
+            "reached": [node.reached for node in self._nodes[1:]],
             "places": [places.tolist() for places in visited],
             "visits": [node.visits[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
             "totals": [node.totals[places].tolist() for node, places in zip(self._nodes, visited, strict=True)],
@@ -265,8 +326,8 @@ class SearchTree:
         """
         try:
             fields = read_json(Path(path))
-            if fields.get("format") != _FORMAT or fields.get("version") != _VERSION:
-                raise ValueError(f"its format is not {_FORMAT!r} of version {_VERSION}")
+            if fields.get("format") != FORMAT or fields.get("version") != _VERSION:
+                raise ValueError(f"its format is not {FORMAT!r} of version {_VERSION}")
             check_checksum(fields)
             return cls._of(fields)
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
@@ -281,6 +342,9 @@ class SearchTree:
             check_number(tree.game, "place", place, len(tree._nodes[at].possible))
             check_number(tree.game, "feedback", feedback, tree.game.feedbacks)
             tree._child(at, place, feedback)
+        reached = check_numbers("number of visits", fields["reached"], _MOST_COUNT).tolist()
+        for node, number in zip(tree._nodes[1:], reached, strict=True):
+            node.reached = number
         rows = zip(tree._nodes, fields["places"], fields["visits"], fields["totals"], strict=True)
         for node, places, visits, totals in rows:
             check_numbers("place", places, len(node.possible))

@@ -9,6 +9,7 @@ from jax import Array
 from jaxsudoku.pictures import Picture
 from jaxsudoku.runtime import cache
 from jaxsudoku.runtime.random import as_key
+from jaxsudoku.runtime.settings import whole_number
 
 from .pegs import game_picture
 from .players import Policy
@@ -22,39 +23,78 @@ class InconsistentError(ValueError):
     """No code is consistent with the feedback."""
 
 
-class CodeBreaker:
+class AttemptsError(ValueError):
+    """A guess after the last attempt."""
+
+
+class _Session:
+    """A game so far: its answers, the codes that they leave, and whether it is over."""
+
+    def __init__(self, game: Game, attempts: int | None) -> None:
+        self.game = game
+        self.attempts = None if attempts is None else whole_number("attempts", attempts, 1)
+        self.answers: list[tuple[int, int]] = []
+        self.possible = np.arange(game.secrets, dtype=np.int32)
+        self._scorer = scorer(game)
+
+    @property
+    def guesses(self) -> int:
+        """The number of guesses so far."""
+        return len(self.answers)
+
+    @property
+    def found(self) -> bool:
+        """Whether the last guess was the secret."""
+        return bool(self.answers) and self.answers[-1][1] == self.game.win
+
+    @property
+    def lost(self) -> bool:
+        """Whether the attempts are used up, and the secret is not found."""
+        return self.attempts is not None and self.guesses >= self.attempts and not self.found
+
+    @property
+    def over(self) -> bool:
+        """Whether the game is won or lost."""
+        return self.found or self.lost
+
+    def _check_attempts(self) -> None:
+        if self.lost:
+            raise AttemptsError(f"the game is lost: its attempts, {self.attempts}, are used up")
+
+
+class CodeBreaker(_Session):
     """Finds a secret that someone else holds.
 
     Attributes:
       game: the game.
+      attempts: the most guesses of the game, None for no limit.
       possible: the codes that are consistent with all feedback so far, int32[n].
       answers: (guess, feedback) of each guess so far, as numbers.
     """
 
-    def __init__(self, game: Game, player: Policy | Tree, key: Array | int = 0) -> None:
-        """Starts a game with a policy or a tree that chooses the guesses; ValueError if the tree is of another game."""
+    def __init__(self, game: Game, player: Policy | Tree, key: Array | int = 0, *, attempts: int | None = None) -> None:
+        """Starts a game with a policy or a tree that chooses the guesses.
+
+        Raises:
+          ValueError: the tree is of another game, or fewer than one attempt.
+        """
         if isinstance(player, Tree) and player.game != game:
             raise ValueError(f"the tree is for {player.game}, where the game is {game}")
-        self.game = game
-        self.answers: list[tuple[int, int]] = []
-        self._player, self._key, self._scorer = player, as_key(key), scorer(game)
-        self.possible = np.arange(game.secrets, dtype=np.int32)
-
-    @property
-    def over(self) -> bool:
-        """Whether the secret is found."""
-        return bool(self.answers) and self.answers[-1][1] == self.game.win
+        super().__init__(game, attempts)
+        self._player, self._key = player, as_key(key)
 
     @cache.kept()
     def guess(self) -> int:
         """The code number to guess next.
 
         Raises:
+          AttemptsError: the attempts are used up.
           TreeError: the tree has no guess here.
           ValueError: the player has no guess, as that of a ``SearchTree`` after a guess that is not consistent.
           SearchLimitError: the search of ``optimal`` reaches its limit of positions.
           CodeError: the policy chooses no code.
         """
+        self._check_attempts()
         if isinstance(self._player, Tree):
             return self._from_tree(self._player)
         if len(self.possible) <= 2:
@@ -76,10 +116,12 @@ class CodeBreaker:
         """Records the feedback to a guess, as numbers; ``game.parse_code`` and ``game.parse_feedback`` read texts.
 
         Raises:
+          AttemptsError: the attempts are used up.
           CodeError: there is no such code or feedback.
           InconsistentError: no code is consistent with all feedback; the message says which may be wrong. The game
             stays as it was.
         """
+        self._check_attempts()
         guess = check_number(self.game, "code", guess, self.game.size)
         feedback = check_number(self.game, "feedback", feedback, self.game.feedbacks)
         possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
@@ -119,28 +161,32 @@ class CodeBreaker:
         return f"{message}; one of these must be wrong: {', '.join(suspects)}"
 
 
-class CodeMaker:
+class CodeMaker(_Session):
     """Holds a secret that someone else is to find.
 
     Attributes:
       game: the game.
       secret: its code number.
-      possible: the codes that are consistent with all feedback so far, int32[n].
-      guesses: the number of guesses so far.
+      attempts, possible, answers: as those of ``CodeBreaker``.
     """
 
-    def __init__(self, game: Game, secret: int) -> None:
-        """Holds the secret with a code number; raises CodeError if there is none."""
-        self.game, self.secret, self.guesses = game, check_number(game, "secret", secret, game.secrets), 0
-        self.possible = np.arange(game.secrets, dtype=np.int32)
-        self._scorer = scorer(game)
+    def __init__(self, game: Game, secret: int, *, attempts: int | None = None) -> None:
+        """Holds the secret with a code number; raises CodeError if there is none, ValueError for no attempt."""
+        super().__init__(game, attempts)
+        self.secret = check_number(game, "secret", secret, game.secrets)
 
     def answer(self, guess: int) -> int:
-        """The number of the feedback to a guess; raises CodeError if there is no such code."""
+        """The number of the feedback to a guess.
+
+        Raises:
+          AttemptsError: the attempts are used up.
+          CodeError: there is no such code.
+        """
+        self._check_attempts()
         guess = check_number(self.game, "code", guess, self.game.size)
-        self.guesses += 1
         feedback = int(self._scorer.feedback(guess, self.secret))
         self.possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
+        self.answers.append((guess, feedback))
         return feedback
 
     def fits(self, guess: int) -> bool:

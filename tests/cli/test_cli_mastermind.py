@@ -192,6 +192,28 @@ def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
     assert "it was " in out or "found in 1 guess" in out
 
 
+def test_attempts_are_used_up(capsys, monkeypatch):
+    typed(monkeypatch, "9", "11", "fits 22", "22")
+    argv = ("play", "--pegs", "2", "--colours", "5", "--you", "guess", "--seed", "3")
+    code, out, _ = run(capsys, *argv, "--attempts", "2")
+    typed(monkeypatch, "quit")
+    secret = run(capsys, *argv)[1].split()[-1]
+    assert secret not in ("11", "22")
+    assert code == 1
+    assert "possible, 1 guess left)" in out
+    assert out.rstrip().endswith(f"lost: not found in 2 guesses; it was {secret}")
+    for answer, rest in (("0 0", "it is 33"), ("0 1", "2 codes are possible")):  # to 12
+        typed(monkeypatch, answer)
+        code, out, _ = run(capsys, "play", *GAME, "--attempts", "1")
+        assert (code, "guess 1 of 1: 12" in out) == (1, True)
+        assert out.rstrip().endswith(f"lost: not found in 1 guess; {rest}")
+    typed(monkeypatch, "2 0")
+    assert run(capsys, "play", *GAME, "--attempts", "1")[0] == 0
+    code, _, err = run(capsys, "play", "--attempts", "0")
+    assert (code, "argument --attempts: must be at least 1, not 0" in err) == (2, True)
+    assert "the attempts are used up" in run(capsys, "play", "--help")[1]
+
+
 def test_a_search_that_gives_up_in_a_game(capsys, monkeypatch):
     typed(monkeypatch, "0 0")
     code, out, err = run(capsys, "play", "--pegs", "3", "--colours", "4", "--player", "optimal", "--positions", "5")
@@ -250,3 +272,28 @@ def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, 
     path.write_text("{}")
     code, _, err = run(capsys, "play", "--search-tree", str(path))
     assert code == 2 and f"{path}: no search tree" in err
+
+
+def test_a_search_tree_is_shown(capsys, tmp_path):
+    path, picture = str(tmp_path / "tree.json"), ("--guesses", "2", "--width", "9")
+    assert run(capsys, "train", *GAME, "--output", path, "--simulations", "40")[0] == 0
+    tree = mm.SearchTree.load(path)
+    code, out, err = run(capsys, "show", path, *picture, "--unvisited")
+    assert (code, err) == (0, "")
+    assert out.endswith(f"\n\n{tree.draw(2, 9, unvisited=True)}\n")
+    assert run(capsys, "show", path)[1].endswith(f"\n\n{tree.draw()}\n")
+    assert run(capsys, "show", path, *picture, "--svg") == (0, f"{tree.picture(2, 9, most=1000)}\n", "")
+    shown = json.loads(run(capsys, "show", path, "--json")[1])
+    played = json.loads(
+        run(capsys, "evaluate", *GAME, "--player", "persistent-uct", "--simulations", "40", "--json")[1]
+    )
+    assert shown["histogram"] == played["histogram"]
+    strategy = str(tmp_path / "strategy.json")
+    mm.save_tree(mm.build(mm.PegGame(2, 3), "minimax"), strategy)
+    for wrong in (["--unvisited"], ["--width", "3"]):
+        code, out, err = run(capsys, "show", strategy, *wrong)
+        assert (code, out) == (2, "")
+        assert f"--width and --unvisited are for search trees, and {strategy} is a strategy" in err
+    (tmp_path / "tree.json").write_text((tmp_path / "tree.json").read_text().replace("40", "41", 1))
+    code, _, err = run(capsys, "show", path)
+    assert (code, f"{path}: no search tree" in err) == (2, True)

@@ -520,6 +520,26 @@ def test_a_code_maker_refuses_what_is_no_code(number):
     assert maker.guesses == 0
 
 
+def test_a_game_is_lost_after_its_attempts():
+    maker = mm.CodeMaker(SMALL, 8, attempts=2)
+    breaker = mm.CodeBreaker(SMALL, mm.build(SMALL, "minimax"), attempts=2)
+    for guess in (0, 1):
+        assert not (maker.over or breaker.over)
+        breaker.update(guess, maker.answer(guess))
+    for session in (maker, breaker):
+        assert (session.guesses, session.found, session.lost, session.over) == (2, False, True, True)
+    for refused in (lambda: maker.answer(8), breaker.guess, lambda: breaker.update(8, SMALL.win)):
+        with pytest.raises(mm.AttemptsError, match="the game is lost: its attempts, 2, are used up"):
+            refused()
+    assert maker.guesses == breaker.guesses == 2
+    breaker.undo()
+    breaker.update(8, SMALL.win)
+    assert (breaker.found, breaker.lost, breaker.over) == (True, False, True), "the last attempt may find it"
+    for attempts in (0, 1.5, True):
+        with pytest.raises(ValueError, match="attempts must be"):
+            mm.CodeMaker(SMALL, 8, attempts=attempts)
+
+
 def test_answers_that_no_code_fits_are_told_and_taken_back():
     game = GAME
     breaker = mm.CodeBreaker(game, players.get("random").make(game, players.make_config("random"), lambda text: None))

@@ -61,7 +61,7 @@ def test_a_strategy_is_cut_and_says_so():
     picture = tree().picture(3, most=4)
     assert len(rows(picture)) == 4
     left = len(list(tree().walk(3))) - 4
-    assert picture.shapes[-1].text == f"{left} further guesses of these levels are not drawn"
+    assert picture.shapes[-1].text == f"{left} further nodes of these levels are not drawn"
     assert tree()._repr_svg_() == tree().picture(2, 60).svg
     for name in ("guesses", "most"):
         with pytest.raises(ValueError, match=f"{name} must be at least 1, not 0"):

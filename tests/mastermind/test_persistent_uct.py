@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import math
 
@@ -52,6 +53,20 @@ def test_visits_add_up_and_totals_are_numbers_of_guesses():
         for guess, feedback in zip(path[:-1:2], path[1::2], strict=True):
             heard = reference.feedback(every[guess], every[path[-1]])
             assert GAME.pairs[feedback] == heard, "only codes that may be the secret are guessed"
+
+
+def test_guesses_have_their_counts():
+    tree = trained()
+    found = edges(tree)
+    longer = next(path for path in found if len(path) == 3)
+    for answers in [(), (longer[:2],)]:
+        codes, visits, totals = tree.counts(answers)
+        path = tuple(number for answer in answers for number in answer)
+        assert len(codes) and visits.sum() > 0
+        for code, counts in zip(codes.tolist(), zip(visits.tolist(), totals.tolist(), strict=True), strict=True):
+            assert counts == found.get((*path, code), (0, 0))
+        visits[:] = 0  # a copy
+    assert edges(tree) == found
 
 
 def test_one_call_does_what_two_do():
@@ -121,6 +136,68 @@ def test_the_tree_is_drawn():
     drawn = [tree.draw(guesses=guesses).splitlines()[1:] for guesses in (1, 2, 3)]
     depths = [max(len(line) - len(line.lstrip()) for line in some) for some in drawn]
     assert depths[:2] == [0, 4] and depths[2] > 4
+
+
+def test_feedbacks_have_their_visits_and_frequencies():
+    steps: collections.Counter[tuple[int, int, int]] = collections.Counter()
+
+    class Counted(mm.SearchTree):
+        def _child(self, at, place, feedback):
+            steps[at, place, feedback] += 1
+            return super()._child(at, place, feedback)
+
+    tree, codes = Counted(GAME), reference.codes(GAME)
+    tree.train(900)
+    for at, node in enumerate(tree._nodes):
+        for place in np.flatnonzero(node.visits).tolist():
+            parts = tree._parts(node, place)
+            guess = codes[node.possible[place]]
+            heard = collections.Counter(reference.feedback(guess, codes[code]) for code in node.possible)
+            assert {GAME.pairs[feedback]: len(part.possible) for feedback, _, part in parts} == heard
+            on = {feedback: steps[at, place, feedback] for feedback, _, _ in parts if feedback != GAME.win}
+            won = int(node.visits[place]) - sum(on.values())
+            assert {feedback: reached for feedback, reached, _ in parts} == on | {GAME.win: won}
+            assert [reached for _, reached, _ in parts] == sorted([*on.values(), won], reverse=True)
+    (best, *_), lines = tree._parts(tree._nodes[0], int(tree._nodes[0].visits.argmax())), tree.draw().splitlines()
+    feedback, reached, part = best
+    assert lines[2] == (
+        f"  {GAME.feedback_text(feedback)}  {reached} visits, frequency {len(part.possible) / GAME.size:.3f}, "
+        f"{len(part.possible)} possible"
+    )
+
+
+def test_training_during_play_leaves_the_visits_of_feedbacks_above_it(tmp_path):
+    tree = trained(50)
+    guess = tree.guess()
+    before = list(tree._rows(1, 99, False))
+    heard = [row for row in tree._rows(2, 99, True) if row[0] == 1]
+    tree.train(40, [(guess, 0)])
+    assert list(tree._rows(1, 99, False)) == before
+    assert sorted(row for row in tree._rows(2, 99, True) if row[0] == 1) == sorted(heard)
+    tree.save(tmp_path / "tree.json")
+    assert mm.SearchTree.load(tmp_path / "tree.json").draw(9, 99, True) == tree.draw(9, 99, True)
+
+
+def test_what_no_simulation_reached_is_drawn_on_request():
+    tree = trained(20)
+    assert " 0 visits" not in tree.draw(9, 99)
+    whole = tree.draw(9, 99, unvisited=True).splitlines()
+    assert sum(not line.startswith(" ") for line in whole[1:]) == GAME.size
+    assert any(line.startswith("  ") and " 0 visits, frequency" in line for line in whole)
+    assert any(line.startswith("    ") and line.endswith(" 0 visits, 0 guesses") for line in whole)
+    for name in ("guesses", "width"):
+        with pytest.raises(ValueError, match=f"{name} must be at least 1, not 0"):
+            tree.draw(**{name: 0})
+
+
+def test_the_picture_has_the_rows_of_the_text():
+    tree = trained()
+    texts = [shape.text for shape in tree.picture(2, 2).shapes if shape.role == "text"]
+    assert [line.split("  ")[-1] for line in tree.draw(2, 2).splitlines()[1:]] == texts
+    cut = tree.picture(9, 99, unvisited=True, most=5)
+    left = len(tree.draw(9, 99, unvisited=True).splitlines()) - 6
+    assert cut.shapes[-1].text == f"{left:,} further nodes of these levels are not drawn"
+    assert tree._repr_svg_() == tree.picture().svg
 
 
 def test_answers_that_fit_no_code_are_refused():

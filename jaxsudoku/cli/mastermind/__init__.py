@@ -28,7 +28,7 @@ ACTIONS = {
     "evaluate": "play all secrets of a game against players",
     "improve": "improve a saved strategy, for some hours",
     "prove": "prove that no strategy is better than a saved one, or find a better one",
-    "show": "check a saved strategy, and draw it",
+    "show": "draw a saved strategy or search tree, and check it against every code",
     "train": "train a search tree, and save it",
 }
 

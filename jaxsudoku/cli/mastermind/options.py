@@ -128,9 +128,21 @@ def add_request(parser: Parser, request: type, run: Any, names: Sequence[str]) -
 def load_strategy(path: str) -> mastermind.Tree:
     """A strategy that finds every code, from a file; raises UsageError that names the file."""
     with as_usage():
-        tree = mastermind.load_tree(path)
-        try:
-            _ = tree.attempts
-        except mastermind.TreeError as error:
-            raise UsageError(f"{path}: {error}") from error
+        return _checked(path, mastermind.load_tree(path))
+
+
+def load_saved(path: str) -> mastermind.Tree | mastermind.SearchTree:
+    """A strategy that finds every code, or a search tree, from a file; raises UsageError that names the file."""
+    from jaxsudoku.mastermind import formats
+
+    with as_usage():
+        saved = formats.load_saved(path)
+    return saved if isinstance(saved, mastermind.SearchTree) else _checked(path, saved)
+
+
+def _checked(path: str, tree: mastermind.Tree) -> mastermind.Tree:
+    try:
+        _ = tree.attempts
+    except mastermind.TreeError as error:
+        raise UsageError(f"{path}: {error}") from error
     return tree

@@ -26,17 +26,22 @@ from jaxsudoku.runtime.terminal.streams import print_error
 from . import options
 
 if TYPE_CHECKING:
-    from jaxsudoku.mastermind import Game, Policy, Tree
+    from jaxsudoku.mastermind import CodeBreaker, Game, Policy, Tree
 
 EPILOG = f"""\
 examples:
   jaxsudoku mastermind play
-  jaxsudoku mastermind play --you guess --seed 7
+  jaxsudoku mastermind play --you guess --seed 7 --attempts 10
   jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
 {options.CODES_SECTION}
 While you hold the secret, feedback that fits no code is reported, with the answers that may be wrong; undo takes one
 back. While you guess, fits CODE says whether a code may be the secret. quit ends the game.
+
+exit status:
+  0    the secret is found, or the game ended by quit
+  1    the attempts are used up, the input ended before the game, or the search of the player reached its limit
+  2    usage: an unknown option or value, or a file that can't be read
 """
 
 
@@ -49,6 +54,7 @@ class Request(options.GameRequest):
     )
     player: str = options.player_flag("", default=options.PLAYER, words=PLAYERS)
     config: PlayerConfig
+    attempts: int | None = flags.number_flag("the most guesses of a game, 10 on the usual board (default: no limit)")
     tree: str | None = flag("a strategy to guess by, instead of a player; it names the game", metavar="FILE")
     search_tree: str | None = flag(
         "a search tree of `jaxsudoku mastermind train` to guess by; training during play is saved in the file",
@@ -73,7 +79,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Plays a game; the exit status, 1 if the input ended before it."""
+    """Plays a game; the exit status, 1 if it is lost or the input ended before it."""
     with contextlib.ExitStack() as stack:
         return _run(request, invocation, stack)
 
@@ -106,13 +112,15 @@ def _run(request: Request, invocation: Invocation, stack: contextlib.ExitStack) 
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
     screen.clear()
     if request.you == "guess":
-        return _you_guess(game, seed)
+        return _you_guess(game, seed, request.attempts)
     try:
         if isinstance(tree, SearchTree):
             if request.train_on and request.search_tree:
                 stack.callback(tree.save, request.search_tree)
-            return _you_hold(game, seed, tree.policy(request.train_on), invocation)
-        return _you_hold(game, seed, tree or player.make(game, request.config, lambda text: None), invocation)
+            guesser: Policy | Tree = tree.policy(request.train_on)
+        else:
+            guesser = tree or player.make(game, request.config, lambda text: None)
+        return _you_hold(mastermind.CodeBreaker(game, guesser, seed, attempts=request.attempts), invocation)
     except SearchLimitError as error:
         print_error(f"jaxsudoku: error: {request.player}: {error}")
         return 1
@@ -133,15 +141,15 @@ def _guesses(number: int) -> str:
     return f"{number} {'guess' if number == 1 else 'guesses'}"
 
 
-def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocation) -> int:
+def _you_hold(breaker: CodeBreaker, invocation: Invocation) -> int:
     """A player guesses, and feedback is typed."""
+    game, of = breaker.game, "" if breaker.attempts is None else f" of {breaker.attempts}"
     print(f"{game}: think of a code. After each guess type {game.feedback_form}.")
-    breaker = mastermind.CodeBreaker(game, player, seed)
     while True:
         with invocation.signals.held():  # a search tree that is interrupted would count a game in part
             guess = breaker.guess()
         left = len(breaker.possible)
-        print(f"guess {len(breaker.answers) + 1}: {game.code_text(guess)}  ({left:,} possible)")
+        print(f"guess {breaker.guesses + 1}{of}: {game.code_text(guess)}  ({left:,} possible)")
         for line in _lines("> "):
             if line == "quit":
                 return 0
@@ -157,17 +165,22 @@ def _you_hold(game: Game, seed: int, player: Policy | Tree, invocation: Invocati
                 print(f"{error}; undo takes the last answer back" if breaker.answers else error)
         else:
             return 1
-        if breaker.over:
-            print(f"found in {_guesses(len(breaker.answers))}")
+        if breaker.found:
+            print(f"found in {_guesses(breaker.guesses)}")
             return 0
+        if breaker.lost:
+            first, *others = breaker.possible.tolist()
+            which = f"{len(others) + 1:,} codes are possible" if others else f"it is {game.code_text(first)}"
+            print(f"lost: not found in {_guesses(breaker.guesses)}; {which}")
+            return 1
 
 
-def _you_guess(game: Game, seed: int) -> int:
+def _you_guess(game: Game, seed: int, attempts: int | None) -> int:
     """A random secret is held, and guesses are answered."""
     import jax
 
     secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.secrets))
-    maker = mastermind.CodeMaker(game, secret)
+    maker = mastermind.CodeMaker(game, secret, attempts=attempts)
     print(f"{game}: guess the code. The answer is {game.feedback_form}.")
     for line in _lines("> "):
         if line == "quit":
@@ -182,8 +195,12 @@ def _you_guess(game: Game, seed: int) -> int:
         except mastermind.CodeError as error:
             print(error)
             continue
-        if feedback == game.win:
+        if maker.found:
             print(f"found in {_guesses(maker.guesses)}")
             return 0
-        print(f"{game.feedback_text(feedback)}  ({len(maker.possible):,} possible)")
+        rest = "" if attempts is None else f", {_guesses(attempts - maker.guesses)} left"
+        print(f"{game.feedback_text(feedback)}  ({len(maker.possible):,} possible{rest})")
+        if maker.lost:
+            print(f"lost: not found in {_guesses(maker.guesses)}; it was {game.code_text(secret)}")
+            return 1
     return 1
