@@ -113,9 +113,10 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], timed: in
 
     half = max(-(-len(puzzles) // 2), 32)  # so that two threads share them
     nothing = np.full_like(puzzles, 255)  # the same shapes, so the same program, and no work
-    js.solve(nothing, solver=solver, batch_size=half, **options)
+    settings: dict[str, Any] = {"solver": solver, "batch_size": half, "keep_partial": True, **options}
+    js.solve(nothing, **settings)
     start = time.perf_counter()
-    found = js.solve(puzzles, solver=solver, batch_size=half, keep_partial=True, **options)
+    found = js.solve(puzzles, **settings)
     seconds = time.perf_counter() - start
     claimed = found.status == js.Status.SOLVED
     valid = claimed & checking.rightly_solved(puzzles, found.grids)
