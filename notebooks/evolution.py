@@ -21,9 +21,11 @@
 #
 # **What the source did.** McCaffrey's "combinatorial evolution" (MSDN Magazine, November 2016) keeps a hive of 200
 # organisms, each a full grid whose boxes are right. Workers swap two cells of a box, explorers try random grids, and
-# the best of both have a child. A worker dies at an age of 1,000 epochs, a hive lives for 5,000 epochs, and 40 restarts
-# are allowed. The source states no success rate. It cites the claim that particle swarm optimisation is better with few
-# evaluations, and differential evolution with many.
+# the best of both have a child. A worker dies at an age of 1,000 epochs, a hive lives for 5,000 epochs, and there are
+# at most 40 hives ("restarts"). The listing in the source breaks off before the child and never resets an age;
+# `variant="printed"` runs it so, and this notebook runs the algorithm as it is described. The source states no success
+# rate. It cites the claim that particle swarm optimisation is better with few evaluations, and differential evolution
+# with many.
 #
 # [docs/population.md](../docs/population.md) describes the solvers and links the results on whole puzzle sets.
 
@@ -84,7 +86,7 @@ plt.show()
 # ## Errors over epochs, by lifetime
 #
 # A worker that does not improve for `lifetime` epochs is replaced by a random grid. The source has 1,000; the library's
-# default is 300. After 5,000 epochs a new hive begins, here two hives in all; the source allows 41.
+# default is 300. After 5,000 epochs a new hive begins, here two hives in all; the source allows 40.
 
 # %%
 evolved = {

@@ -440,6 +440,16 @@ def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tm
     assert re.search(r"backtracking +all +12 +100.0% +100.0% ", table)
 
 
+def test_conflicts_are_counted_as_in_the_course_work(script):
+    """A cell counts for its row and for its column."""
+    right = reference.pattern(js.Board.classic(4))
+    wrong = right.copy()
+    wrong[[0, 5]] = right[[5, 0]]  # in one box, so two rows and two columns have a digit twice
+    rows = [[1, 2, 3, 4], [1, 2, 3, 4], [2, 1, 4, 3], [3, 4, 1, 1]]
+    found = script("textbook").conflicts(np.array([right, wrong, np.ravel(rows)], np.uint8))
+    assert found.tolist() == [0, 8, 2 + 2 + 2 + 2 + 2]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -98,9 +98,9 @@ def judged(node, heuristic):
     return reference.repeats(node.board, grid)
 
 
-def reference_best_first(board, puzzle, heuristic, rules, budget, room):
+def reference_best_first(board, puzzle, heuristic, rules, budget, room, actions="cell"):
     """Greedy best-first search, of equal nodes the newest first: nodes explored and how it ends."""
-    explored, waiting, ages = 0, [], itertools.count()
+    explored, closed, waiting, ages = 0, set(), [], itertools.count()
 
     def wait(node):
         if not node.dead and all(node.legal(cell) for cell in node.empty):
@@ -110,12 +110,16 @@ def reference_best_first(board, puzzle, heuristic, rules, budget, room):
     while waiting:
         waiting.sort(key=lambda entry: entry[:2])
         node = waiting.pop(0)[2]
+        if (key := node.left.tobytes()) in closed:
+            continue
+        closed.add(key)
         explored += 1
         if node.solved:
             return explored, Status.SOLVED, node.grid
-        cell = min(node.empty, key=lambda cell: (len(node.legal(cell)), cell))
-        for digit in node.legal(cell):
-            wait(node.child(cell, digit))
+        cells = sorted(node.empty, key=lambda cell: (actions == "cell" and len(node.legal(cell)), cell))
+        for cell in cells[:1] if actions == "cell" else cells:
+            for digit in node.legal(cell):
+                wait(node.child(cell, digit))
         if len(waiting) > room or (waiting and explored == budget):
             return explored, Status.UNSOLVED, None
     return explored, Status.UNSATISFIABLE, None
@@ -237,10 +241,13 @@ def test_random_orders_differ_by_the_seed_and_find_solutions():
 # ---------------------------------------------------------------------- best-first
 
 
-def test_best_first_explores_what_the_textbook_does():
-    puzzles, heuristic, budget, room = puzzles_of(FOUR), "conflicts", 40, 3
-    config = textbook.BestFirstConfig(heuristic=heuristic, budget=budget, room=room)
-    expected = [reference_best_first(FOUR, puzzle, heuristic, "none", budget, room) for puzzle in puzzles]
+@pytest.mark.parametrize(
+    ("heuristic", "actions", "budget", "room"), [("conflicts", "cell", 40, 3), ("remaining", "any", 30, 80)]
+)
+def test_best_first_explores_what_the_textbook_does(heuristic, actions, budget, room):
+    puzzles = puzzles_of(FOUR)
+    config = textbook.BestFirstConfig(heuristic=heuristic, actions=actions, budget=budget, room=room)
+    expected = [reference_best_first(FOUR, puzzle, heuristic, "none", budget, room, actions) for puzzle in puzzles]
     assert {Status.SOLVED, Status.UNSATISFIABLE} <= {status for _, status, _ in expected}
     assert_same(explore(FOUR, best_first.method(FOUR, config), puzzles), expected)
     # too little room for the puzzles with many solutions
@@ -380,6 +387,7 @@ def test_iterations_count_the_root_once():
         ("depth-first", {"actions": "all"}, "unknown actions 'all': choose one of cell, any"),
         ("depth-first", {"actions": "any"}, "actions any need a budget"),
         ("best-first", {"heuristic": "luck"}, "unknown heuristic 'luck': choose one of most-constrained"),
+        ("best-first", {"actions": "any"}, "actions any need a budget"),
         ("best-first", {"room": 0}, "room must be at least 1, not 0"),
         ("elimination", {"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ("elimination", {"then": "luck"}, "unknown then 'luck': choose one of none, depth-first, best-first"),

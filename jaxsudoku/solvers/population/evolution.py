@@ -5,7 +5,8 @@ error falls, or rarely if it does not. A worker that does not improve ages, and 
 of its lifetime. Every explorer evaluates a random grid. Then the best worker and the best explorer are crossed, each
 box from either parent, and the child replaces the worst worker. When the epochs are spent a new hive begins.
 
-The published listing lacks the crossover and does not reset the age of workers that improve; this follows its text.
+Variant "printed" does what a report on it prints. The listing breaks off before the crossover, and never resets an age,
+as it stores a neighbour's error before it compares the two; nor does it count epochs, which here limit both variants.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Hives(NamedTuple):
       seeds: uint32[K].
       grids: uint8[K, workers, cells].
       error: int32[K, workers].
-      age: int32[K, workers], epochs since each worker improved.
+      age: int32[K, workers], epochs since each worker improved; printed, those in which it did not move.
       best: uint8[K, cells], the best grid so far.
       least: int32[K], the error of ``best``.
       epoch: int32[K], epochs of this hive.
@@ -68,7 +69,7 @@ class Hives(NamedTuple):
 def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig, /) -> Solution:
     """Combinatorial evolution by a hive of workers and explorers; arguments and results as of ``annealing``.
 
-    ``iterations`` int32[N] count one grid for each organism and one child in every epoch.
+    ``iterations`` int32[N] count one grid for each organism and one child, if there are children, in every epoch.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -79,6 +80,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
     """Evolution as a ``queue.Method``: a step is an epoch."""
     workers = config.workers
     explorers = config.organisms - workers
+    printed = config.variant == "printed"
 
     def init(start: Start) -> Hives:
         size = len(start.seeds)
@@ -107,17 +109,20 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
         seeds = mix(hives.seeds + (hives.epoch + hives.restart * config.epochs).astype(jnp.uint32) * APART)
         due = (hives.epoch % _ROUND == 0)[:, None] & (hives.age >= config.lifetime)
         hives = lax.cond(due.any(), lambda: _renew(board, hives, seeds, due), lambda: hives)
-        hives = _work(board, hives, seeds, config.mistakes)
+        hives = _work(board, hives, seeds, config.mistakes, printed)
         tried, found = _explore(board, hives, seeds, explorers)
         hives = _remember(hives, tried, found)
-        hives = _cross(board, hives, tried, seeds)
+        parent = _at(hives.grids, _first(hives.error))
+        hives = _remember(hives, parent, hives.error.min(axis=1))
+        if not printed:
+            hives = _cross(board, hives, parent, tried, seeds)
         epoch = hives.epoch + 1
         spent = (epoch == config.epochs) & (hives.restart < config.restarts)
         return hives._replace(
             epoch=jnp.where(spent, 0, epoch),
             restart=hives.restart + spent.astype(jnp.int32),
             age=jnp.where(spent[:, None], config.lifetime, hives.age),  # all are replaced by random grids
-            iterations=saturating_add(hives.iterations, config.organisms + 1),
+            iterations=saturating_add(hives.iterations, config.organisms + (not printed)),
         )
 
     def done(hives: Hives) -> Array:
@@ -153,7 +158,7 @@ def _decode(board: Board, hives: Hives, keys: Array) -> tuple[Array, Array]:
     return grids.T.reshape(size, many, board.cells), errors(board, grids).reshape(size, many)
 
 
-def _work(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
+def _work(board: Board, hives: Hives, seeds: Array, mistakes: float, printed: bool) -> Hives:
     """Every worker tries a neighbour."""
     table = pairs(board)
     workers = hives.error.shape[1]
@@ -172,7 +177,7 @@ def _work(board: Board, hives: Hives, seeds: Array, mistakes: float) -> Hives:
     return hives._replace(
         grids=jnp.where(taken[..., None], swapped, hives.grids),
         error=hives.error + jnp.where(taken, rise, 0),
-        age=jnp.where(taken & (rise < 0), 0, hives.age + 1),
+        age=hives.age + ~taken if printed else jnp.where(taken & (rise < 0), 0, hives.age + 1),
     )
 
 
@@ -216,10 +221,8 @@ def _remember(hives: Hives, tried: Array, found: Array) -> Hives:
     return hives._replace(best=jnp.where(better[:, None], tried, hives.best), least=jnp.minimum(found, hives.least))
 
 
-def _cross(board: Board, hives: Hives, mate: Array, seeds: Array) -> Hives:
-    """Crosses the best worker with a mate uint8[K, cells]; the child replaces the worst worker."""
-    parent = _at(hives.grids, _first(hives.error))
-    hives = _remember(hives, parent, hives.error.min(axis=1))
+def _cross(board: Board, hives: Hives, parent: Array, mate: Array, seeds: Array) -> Hives:
+    """Crosses a parent with a mate, uint8[K, cells] each; the child replaces the worst worker."""
     from_mate = (_draw(seeds, _MERGE, board.side) >> 31).astype(bool)[:, box_of(board)]
     child = jnp.where(from_mate, mate, parent)
     error = errors(board, child.T)

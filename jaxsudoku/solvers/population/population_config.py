@@ -80,18 +80,22 @@ class EvolutionConfig(SolverConfig):
     Attributes:
       rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
         fixed.
+      variant: described, the algorithm as its author describes it; or printed, as a printed program runs: without
+        children, and a worker ages in every epoch in which it does not move, and never becomes younger.
       organisms: grids in a hive.
       worker_share: the share of workers among them; the others are explorers.
       lifetime: epochs without improvement after which a worker is replaced by a random grid, 1,000 in the source;
         checked every 16 epochs.
       mistakes: probability that a worker moves to a neighbour that is not better.
       epochs: epochs of a hive.
-      restarts: further hives for a puzzle that is not solved.
+      restarts: further hives for a puzzle that is not solved, so 40 make 41 hives at most; the source's maxRestarts of
+        40 counts all hives, which is 39 here.
       record: number of epochs whose lowest error so far is recorded in ``stats["history"]``.
       lanes: puzzles worked on together; None suits the machine.
     """
 
     rules: Rules = "locked"
+    variant: Literal["described", "printed"] = "described"
     organisms: Annotated[int, Range(2)] = 200
     worker_share: float = 0.9
     lifetime: Positive = 300

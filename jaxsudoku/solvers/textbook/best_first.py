@@ -1,8 +1,10 @@
 """Greedy best-first search over partly filled grids: the frontier node with the best heuristic value comes next.
 
 The cost of the path so far is ignored. The children of a node are the legal digits of its most constrained cell. They
-differ in that cell, and so do all their descendants, so no grid is reached twice and no closed set is needed. A child
-that the rules refute, or that has an empty cell without a legal digit, does not enter the frontier.
+differ in that cell, and so do all their descendants, so no grid is reached twice and no closed set is needed. With
+actions "any" they are the legal digits of every empty cell. Then a grid is reached by every order of its placements,
+and a closed set of explored nodes keeps it from being explored twice. A child that the rules refute, or that has an
+empty cell without a legal digit, does not enter the frontier.
 
 Each puzzle has a frontier of fixed capacity, unordered; every step scans it for the best node.
 """
@@ -14,7 +16,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.grid import conflicts
@@ -54,6 +56,7 @@ class Queue(NamedTuple):
       size: int32[K].
       born: int32[K], nodes that have entered the frontier, including the root; 0 before the first step.
       nodes: uint32[K, words], the root before the first step, then the node explored last.
+      closed: uint32[K, budget, words], the explored nodes; None with actions "cell", which reach no grid twice.
       explored: int32[K], nodes explored, including the root.
       solved: bool[K].
       full: bool[K], whether the frontier overflowed.
@@ -63,6 +66,7 @@ class Queue(NamedTuple):
     size: Array
     born: Array
     nodes: Array
+    closed: Array | None
     explored: Array
     solved: Array
     full: Array
@@ -89,15 +93,19 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         number, false = jnp.zeros(size, jnp.int32), jnp.zeros(size, bool)
         entry = Entry(number, number, number, jnp.zeros((size, board.side), bool), nodes)
         entries = jax.tree.map(lambda leaf: jnp.zeros((size, config.room, *leaf.shape[1:]), leaf.dtype), entry)
-        return Queue(entries, number, number, nodes, number, false, false)
+        closed = jnp.zeros((size, config.budget or 0, board.words), nodes.dtype) if config.actions == "any" else None
+        return Queue(entries, number, number, nodes, closed, number, false, false)
 
     def step(queue: Queue) -> Queue:
         begun = queue.born > 0
         hole, best = _pop(queue)
         popped = begun & (queue.size > 0)
-        explored = queue.explored + popped.astype(jnp.int32)
         nodes = jnp.where(begun[:, None], best.nodes, queue.nodes)
-        children, there = _children(board, begun, best._replace(nodes=nodes))
+        best = best._replace(nodes=nodes)
+        if config.actions == "any":
+            children, there = _placements(board, begun, best, inspect(board, nodes, config.rules))
+        else:
+            children, there = _children(board, begun, best)
         node = inspect(board, children.reshape(-1, board.words), config.rules)
         born, alive = _entries(board, config, node)
         enter = there & alive.reshape(there.shape)
@@ -106,15 +114,18 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         born = born._replace(age=queue.born[:, None] + turn - 1)
         left = queue.size - popped.astype(jnp.int32)
         size = left + turn[:, -1]
-        return Queue(
+        explored = queue.explored + popped.astype(jnp.int32)
+        after = Queue(
             entries=_push(queue, popped, hole, left, born, enter, turn),
             size=jnp.minimum(size, config.room),
             born=queue.born + turn[:, -1],
             nodes=nodes,
+            closed=queue.closed,
             explored=explored,
             solved=popped & ~best.digits.any(axis=1),
             full=size > config.room,
         )
+        return after if queue.closed is None else _close(after, queue.closed, popped)
 
     def done(queue: Queue) -> Array:
         spent = (queue.explored >= config.budget) if config.budget else jnp.zeros_like(queue.solved)
@@ -124,7 +135,7 @@ def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
         refuted = (queue.size == 0) & ~queue.solved
         return Answer(grids(board, queue.nodes), queue.solved, refuted, jnp.maximum(queue.explored, 1), {})
 
-    return Method(init, step, done, postprocess, select=select_but("entries"))
+    return Method(init, step, done, postprocess, select=select_but("entries", "closed"))
 
 
 def _pop(queue: Queue) -> tuple[Array, Entry]:
@@ -148,6 +159,39 @@ def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
     placed = place(board, best.nodes[:, None], digit, best.cell[:, None])
     children = jnp.where(begun[:, None, None], placed, best.nodes[:, None])
     return children, jnp.where(begun[:, None], best.digits, digit == 0)
+
+
+def _placements(board: Board, begun: Array, best: Entry, node: Inspection) -> tuple[Array, Array]:
+    """As ``_children``, with a child for every digit in every cell, uint32[K, candidates, words], cell by cell."""
+    cell, digit = jnp.divmod(jnp.arange(board.candidates, dtype=jnp.int32), board.side)
+    placed = place(board, best.nodes[:, None], digit, cell)
+    children = jnp.where(begun[:, None, None], placed, best.nodes[:, None])
+    legal = jnp.swapaxes(unpacked(board, node.legal), 1, 2).reshape(len(begun), -1)
+    legal &= best.digits.any(axis=1)[:, None]  # a solved node has no children
+    return children, jnp.where(begun[:, None], legal, np.arange(board.candidates) == 0)
+
+
+def _close(queue: Queue, closed: Array, popped: Array) -> Queue:
+    """Adds the nodes just explored, bool[K], to the closed sets, and takes known nodes out of frontiers.
+
+    Known nodes are taken out only until the best entry of each frontier is new.
+    """
+    lane, number = jnp.arange(len(popped)), jnp.arange(closed.shape[1], dtype=jnp.int32)
+    closed = closed.at[lane, jnp.where(popped, queue.explored - 1, len(number))].set(queue.nodes, mode="drop")
+
+    def found(queue: Queue) -> tuple[Array, Array]:
+        at, best = _pop(queue)
+        same = (closed == best.nodes[:, None]).all(axis=2) & (number < queue.explored[:, None])
+        return at, (queue.size > 0) & same.any(axis=1)
+
+    def drop(queue: Queue) -> Queue:
+        at, known = found(queue)
+        size = queue.size - known.astype(jnp.int32)
+        to = jnp.where(known, at, queue.entries.age.shape[1])
+        entries = jax.tree.map(lambda leaf: leaf.at[lane, to].set(leaf[lane, size], mode="drop"), queue.entries)
+        return queue._replace(entries=entries, size=size)
+
+    return lax.while_loop(lambda queue: found(queue)[1].any(), drop, queue)._replace(closed=closed)
 
 
 def _entries(board: Board, config: BestFirstConfig, node: Inspection) -> tuple[Entry, Array]:

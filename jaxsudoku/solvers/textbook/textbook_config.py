@@ -15,6 +15,18 @@ _PATHS = {"cpu": 32, "accelerator": 8192, "least": 32}
 #: The same of best-first search, which looks at all children of a node at once.
 _QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
 
+#: The same where these are the placements in all cells.
+_WIDE_QUEUES = {"cpu": 4, "accelerator": 64, "least": 1}
+
+#: The cells whose legal digits are the children of a node.
+Actions = Literal["cell", "any"]
+
+
+def _check_budget(actions: Actions, budget: int | None) -> None:
+    """Raises ValueError for actions any without a budget."""
+    if actions == "any" and not budget:
+        raise ValueError("actions any need a budget: there are too many partly filled grids to explore them all")
+
 
 @dataclasses.dataclass(frozen=True)
 class DepthFirstConfig(SolverConfig):
@@ -32,15 +44,14 @@ class DepthFirstConfig(SolverConfig):
     """
 
     order: Literal["sequential", "random", "sorted"] = "sorted"
-    actions: Literal["cell", "any"] = "cell"
+    actions: Actions = "cell"
     rules: Rules = "none"
     budget: Positive | None = None
     lanes: Positive | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.actions == "any" and not self.budget:
-            raise ValueError("actions any need a budget: there are too many partly filled grids to explore them all")
+        _check_budget(self.actions, self.budget)
 
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes that suit a machine, fewer on a wider board."""
@@ -59,6 +70,8 @@ class BestFirstConfig(SolverConfig):
       heuristic: the value of a node, the smallest first: the number of legal digits of its most constrained cell
         (most-constrained); of conflicts if every empty cell took its first legal digit (conflicts); of legal digits
         in all empty cells together (remaining).
+      actions: a node's children: the legal digits of its most constrained cell (cell), or of every empty cell (any).
+        With any each grid is explored once although many paths lead to it, and a budget is required.
       rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the one
         before it. With none a digit is legal if it clashes with no filled cell.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
@@ -67,14 +80,20 @@ class BestFirstConfig(SolverConfig):
     """
 
     heuristic: Heuristic = "most-constrained"
+    actions: Actions = "cell"
     rules: Rules = "none"
     budget: Positive | None = None
     room: Positive = 1024
     lanes: Positive | None = None
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_budget(self.actions, self.budget)
+
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes that suit a machine, fewer on a wider board."""
-        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **_QUEUES))
+        lanes = _WIDE_QUEUES if self.actions == "any" else _QUEUES
+        return dataclasses.replace(self, lanes=self.lanes or fitting_lanes(board, platform, **lanes))
 
 
 @dataclasses.dataclass(frozen=True)
