@@ -8,8 +8,9 @@ network cell by cell (DeepIterativeSolver), tree search with random rollouts, an
     python benchmarks/study.py --settings ours --puzzles 700 --csv benchmarks/out/ours.csv
     python benchmarks/study.py --settings ours --board 16 --csv benchmarks/out/ours-16x16.csv
 
-The CSV file has a row for each solver and puzzle; with ``--append`` it holds several settings. Its pictures lie beside it, unless ``--no-pictures`` is given: they
-need the extra plot. Every grid that counts as solved was checked by numpy alone.
+The CSV file has a row for each solver and puzzle; with ``--append`` it holds several settings. Its pictures lie beside
+it, unless ``--no-pictures`` is given: they need the extra plot. Every grid that counts as solved was checked by numpy
+alone.
 
 At the paper's settings no rule is applied but that a cell's digits must not clash, and all searches fill a cell with
 fewest choices. Both tree searches have 20 simulations a move, which is that of the highest mean reward, the share of

@@ -145,11 +145,11 @@ plt.show()
 # ## Solved share by iterations
 #
 # All solvers apply the same rule and get the same puzzles. An iteration is one grid: a node, a step of a rollout, a
-# step back, or for the network alone a cell that it fills. A puzzle counts as solved within 1,000 iterations. (A
-# search that is under way then is finished, so it may solve a puzzle later; that does not count.) The network alone
-# never takes a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move, an
-# exploration of sqrt 2 and the cell with fewest candidates; other than in the study, they keep proofs, and AlphaSudoku
-# takes its values from the network's value head and not from rollouts. The second AlphaSudoku has the settings of the library:
+# step back, or for the network alone a cell that it fills. A puzzle counts as solved within 1,000 iterations. (A search
+# that is under way then is finished, so it may solve a puzzle later; that does not count.) The network alone never
+# takes a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move, an exploration
+# of sqrt 2 and the cell with fewest candidates; other than in the study, they keep proofs, and AlphaSudoku takes its
+# values from the network's value head and not from rollouts. The second AlphaSudoku has the settings of the library:
 # AlphaZero's formula, the cell that the network is least sure of, and 256 simulations. Refuted moves are not tried
 # again in any of them.
 

@@ -300,10 +300,11 @@ plt.show()
 # - **Kernels as large as houses are what a convolutional network needs.** `house_resnet` has a third of the cell
 #   CNN's parameters and solves all of the easy minimal puzzles cell by cell, 84% of the medium and of the hard ones and
 #   69% of the extreme ones. It was told no rule.
-# - **Naked singles save calls, not boards.** With this rule `house_resnet` is called 2 to 22 times on a board instead of
-#   47 to 57, as the rule fills the other cells. It solves two more of the 32 medium puzzles, and one fewer of the extreme
-#   ones, which is within chance.
-# - **Completion saves calls too.** Cell by cell a board takes about as many calls as it has empty cells. If the board is
-#   also completed after each call, the same boards are solved, by `house_resnet` with 21 calls in the mean instead of 55.
+# - **Naked singles save calls, not boards.** With this rule `house_resnet` is called 2 to 22 times on a board instead
+#   of 47 to 57, as the rule fills the other cells. It solves two more of the 32 medium puzzles, and one fewer of the
+#   extreme ones, which is within chance.
+# - **Completion saves calls too.** Cell by cell a board takes about as many calls as it has empty cells. If the board
+#   is also completed after each call, the same boards are solved, by `house_resnet` with 21 calls in the mean instead
+#   of 55.
 # - **`cube` solves more boards still**: 97%, 94% and 84% of the medium, hard and extreme ones. It has a tenth of the
 #   parameters, but costs more for each call, and may be called several times on a position.
