@@ -11,7 +11,6 @@ loop here changes the rows of a simulation alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -28,10 +27,8 @@ from jaxsudoku.runtime.random import mix
 
 from .backtracking import Advance, Lanes, Recorder
 from .evaluators import Evaluate, Evaluation, terminal_value
+from .policies import Score
 from .tree_config import LOOKS, SEEN, AlphaSudokuConfig, MctsConfig, keeps_looks, most_nodes
-
-#: (tree of one lane, node) to the scores of its moves.
-Score = Callable[[mctx.Tree, Array], Array]
 
 
 class Kept(NamedTuple):
@@ -63,7 +60,7 @@ class _Growth(NamedTuple):
       tree: the trees.
       size: int32[K], their nodes.
       done: int32[K], simulations of this search.
-      answer: env.State, a solution, where one was found.
+      answer: uint32[K, words], packed candidates: a solution, where one was found.
       found: bool[K].
       full: bool[K], whether the solution is a node of the tree.
       iterations, calls: int32[K], grids evaluated and network calls of this search.
