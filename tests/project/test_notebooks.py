@@ -85,6 +85,11 @@ QUICK = ("mastermind",)
 CUBE = 'js.make_network("cube", board, key=0, width=8, hidden=8, house=8, iterations=2, maximum=True)'
 #: What makes a notebook smaller than its small setting: texts of its code, each in place of another.
 SMALLER = {
+    "alphasudoku_study": {
+        'folder = Path.cwd() if (Path.cwd() / "benchmarks").is_dir() else Path.cwd().parent': (
+            f"folder = Path({str(FOLDER.parent)!r})"
+        ),
+    },
     "alphasudoku": {
         'js.load_network("cube", board=board, iterations=2 if SMALL else 8)': CUBE,
         'js.load_network("cube", board=board, iterations=iterations)': CUBE.replace("=2", "=iterations"),
