@@ -60,7 +60,7 @@ DEEPSUDOKU = dataclasses.replace(
 DEEPSUDOKU_TRUTH = dataclasses.replace(
     DEEPSUDOKU,
     play=dataclasses.replace(DEEPSUDOKU.play, truth=True),
-    replay=ReplayConfig(buffer=1280, kept_positions=16, searched=0.9, learned="failed"),
+    replay=dataclasses.replace(DEEPSUDOKU.replay, failed_value="lost", learned="failed"),
 )
 
 #: Settings for tests: a run takes seconds.

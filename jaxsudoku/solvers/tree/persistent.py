@@ -11,6 +11,7 @@ loop here changes the rows of a simulation alone.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -21,13 +22,12 @@ from jax import Array, lax
 
 from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
-from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import mix
 
 from .backtracking import Advance, Lanes, Recorder
 from .evaluators import Evaluate, Evaluation, terminal_value
-from .policies import Score
+from .policies import Score, best_move, highest_move
 from .tree_config import LOOKS, SEEN, AlphaSudokuConfig, MctsConfig, keeps_looks, most_nodes
 
 
@@ -64,7 +64,6 @@ class _Growth(NamedTuple):
       found: bool[K].
       full: bool[K], whether the solution is a node of the tree.
       iterations, calls: int32[K], grids evaluated and network calls of this search.
-      changes: int32[K], changes of the grid that is looked at.
       looks: uint32[K, simulations, LOOKS], hashes of positions that the network has seen; None if they are not kept.
     """
 
@@ -76,7 +75,6 @@ class _Growth(NamedTuple):
     full: Array
     iterations: Array
     calls: Array
-    changes: Array
     looks: Array | None
 
 
@@ -124,14 +122,15 @@ def along_kept_tree(board: Board, config: AlphaSudokuConfig | MctsConfig, evalua
         # the study goes on to simulate in the solution, which it expands unless it is in the tree
         left = config.simulations - grown.done
         rest = jnp.where(found, left + ((left > 0) & ~grown.full), 0)
-        lanes = lanes.add_counts(grown.iterations, grown.calls).add_changes(grown.changes - grown.iterations + rest + 1)
+        expanded = grown.size - jnp.where(kept.size == 0, 1, kept.size)
+        lanes = lanes.add_counts(grown.iterations, grown.calls).add_changes(expanded + rest + 1)
         if grown.looks is not None and kept.seen is not None:
             new = (kept.size == 0)[:, None, None]
             root_looks = jnp.where(new, jnp.asarray(lanes.root.looks)[:, None], 0)
             kept = with_seen(kept, kept.seen, jnp.concatenate([grown.looks, root_looks], axis=1))
             lanes = lanes._replace(calls=kept.positions)
 
-        move = _best_move(config, tree)
+        move = best_move(config, tree)
         child = tree.children_index[lane, root, move]
         there = child != tree.UNVISITED
         state: env.State = jax.tree.map(lambda leaf: leaf[lane, 0], tree.embeddings.state)
@@ -152,15 +151,6 @@ def _evaluation_of(tree: mctx.Tree, like: Evaluation, lane: Array, node: Array) 
     state = jax.tree.map(lambda leaf: leaf[lane, node], tree.embeddings.state)
     logits, value = tree.children_prior_logits[lane, node], tree.raw_values[lane, node]
     return like._replace(state=state, logits=logits, value=value, found=jnp.zeros_like(like.found))
-
-
-def _best_move(config: AlphaSudokuConfig | MctsConfig, tree: mctx.Tree) -> Array:
-    """The root's move: the most visited one, or that of the highest mean value; int32[K]."""
-    visits, legal = tree.children_visits[:, 0], tree.children_prior_logits[:, 0] > ABSENT / 2
-    q = jnp.where(visits > 0, tree.children_values[:, 0], jnp.finfo(jnp.float32).min)
-    if config.move == "visits":
-        q = jnp.where(visits == jnp.where(legal, visits, -1).max(axis=1, keepdims=True), q, -jnp.inf)
-    return jnp.where(legal, q, -jnp.inf).argmax(axis=1).astype(jnp.int32)
 
 
 def _grow(
@@ -205,7 +195,6 @@ def _grow(
             now.full | (solved & leaf.state.solved),
             now.iterations + iterations,
             now.calls + jnp.where(fresh, leaf.calls, 0),
-            now.changes + iterations + fresh.astype(jnp.int32),
             looks,
         )
 
@@ -214,7 +203,7 @@ def _grow(
     tree = _add(lanes.storage, root, seed, jnp.where(new, 0, most_nodes(config, board)), none, none)
     looks = jnp.zeros((len(new), config.simulations, LOOKS), jnp.uint32) if keeps_looks(config) else None
     size, done = jnp.where(new, 1, kept.size), new.astype(jnp.int32)
-    start = _Growth(tree, size, done, answer, root.found, root.state.solved, none, none, none, looks)
+    start = _Growth(tree, size, done, answer, root.found, root.state.solved, none, none, looks)
 
     def going(now: _Growth) -> Array:
         return (~(over | now.found) & (now.done < config.simulations)).any()
@@ -231,13 +220,9 @@ def _descend(tree: mctx.Tree, score: Score, active: Array) -> tuple[Array, Array
     """
     lane, none = jnp.arange(len(active), dtype=jnp.int32), jnp.zeros(len(active), jnp.int32)
 
-    def choose(tree: mctx.Tree, node: Array) -> Array:
-        legal = tree.children_prior_logits[node] > ABSENT / 2
-        return jnp.where(legal, score(tree, node), -jnp.inf).argmax().astype(jnp.int32)
-
     def down(now: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         node, _, going = now
-        move = jax.vmap(choose)(tree, node)
+        move = jax.vmap(functools.partial(highest_move, score))(tree, node)
         child = tree.children_index[lane, node, move]
         ended = tree.embeddings.state.terminated[lane, node]
         further = going & ~ended & (child != tree.UNVISITED)

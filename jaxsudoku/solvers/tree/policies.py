@@ -122,15 +122,25 @@ def _by_score(board: Board, config: AlphaSudokuConfig | MctsConfig, evaluate: Ev
 
     def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int = 0) -> Array:
         del key, depth
-        there = tree.children_prior_logits[node] > ABSENT / 2
-        return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf)).astype(jnp.int32)
+        return highest_move(score, tree, node)
 
     def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
         tree = _search(board, config, evaluate, params, root, seed, _Selection(follow, follow))
-        q = tree.qvalues(jnp.full(len(seed), mctx.Tree.ROOT_INDEX))
-        return Decision(tree, _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q))
+        return Decision(tree, best_move(config, tree))
 
     return decide
+
+
+def highest_move(score: Score, tree: mctx.Tree, node: Array) -> Array:
+    """The move of the highest score at a node of one tree, of those that are neither illegal nor refuted: int32[]."""
+    there = tree.children_prior_logits[node] > ABSENT / 2
+    return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf)).astype(jnp.int32)
+
+
+def best_move(config: AlphaSudokuConfig | MctsConfig, tree: mctx.Tree) -> Array:
+    """The move of each root that ``config.move`` says: int32[B]."""
+    q = tree.qvalues(jnp.full(len(tree.node_visits), mctx.Tree.ROOT_INDEX))
+    return _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q)
 
 
 def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:

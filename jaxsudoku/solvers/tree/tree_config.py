@@ -99,7 +99,8 @@ class ScoredConfig(TreeConfig):
       exploration: the weight of exploration in the score.
       proofs: whether refuted moves are not tried again and undecided ones are kept, so that the search is complete.
         Without, a search is that of the AlphaSudoku study: its root makes one move and keeps the tree below it; a
-        position without a legal digit in some cell ends the puzzle; and the budget is of ``changes``.
+        position without a legal digit in some cell ends the puzzle; rollouts of ``mcts`` fill a random one of the cells
+        with fewest choices; and the budget is of ``changes``.
       move: the move of the root: the most visited, or the one of the highest mean value (visits, value).
     """
 
