@@ -408,8 +408,9 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path):
     code, _, err = run(capsys, *argv, str(folder))
     assert code == 2
     assert "the folder exists: go on with --resume" in err
-    card = next(path for name in ("plan.json", "card.json") if (path := folder / name).exists())
-    there = 20 * len(json.loads(card.read_text())["shards"])
+    # a shard counts once its record is written; those of a data set that is complete are in its card
+    complete = (folder / "card.json").exists()
+    there = 200 if complete else 20 * len(list(folder.glob("shard-*.json")))
     code, out, _ = run(capsys, *argv, str(folder), "--resume", "--json")
     summary = json.loads(out)
     assert (code, summary["puzzles"], summary["already_there"]) == (0, 200 - there, there)
