@@ -58,8 +58,9 @@ class Run:
 class Training(abc.ABC):
     """A kind of training, as ``run_training`` repeats it.
 
-    Its state is a NamedTuple with ``step`` and ``average``. Its sums over steps are a NamedTuple of float32 scalars,
-    with ``metrics``, and ``others``: the metrics of further networks, or boards, that are learned beside it.
+    Its state is a NamedTuple with ``step``, ``average``, and ``learner``, the ``TrainState``. Its sums over steps are a
+    NamedTuple of float32 scalars, with ``metrics``, and ``others``: the metrics of further networks, or boards, that
+    are learned beside it.
 
     Attributes:
       unit: steps of the optimiser in a unit.
@@ -266,7 +267,8 @@ class _Loop:
         if due(config.validate_every):
             recorder.begin(step, "; validating")
             with silenced():  # the first one compiles
-                recorder.validate(step, training.validate(self._state))
+                losses = np.asarray(on_one_device(self._state.learner.losses))
+                recorder.validate(step, training.validate(self._state), losses)
                 recorder.compare(step, training.compare(self._state))
         if due(config.save_every) or step >= self._last:
             self._save()

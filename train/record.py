@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxsudoku.runtime.files import write_file
 from jaxsudoku.runtime.terminal.progress import Screen, bar, duration
@@ -71,21 +72,21 @@ class Recorder:
         values = summary(jax.device_get(sums)) | (further or {})
         pace = self._pace(step)
         rate = {} if pace is None else {"positions_per_second": round(pace * self._batch_size, 1)}
-        self._write("train", step, values, rate)
+        self._write("train", step, values | rate)
         if not self._live:
             self._screen.say(self._line(step, values, pace))
         self.mark(step)
 
-    def validate(self, step: int, values: dict[str, float]) -> None:
-        """Records the metrics of a validation."""
-        self._write("validate", step, values, {})
+    def validate(self, step: int, values: dict[str, float], losses: np.ndarray) -> None:
+        """Records the metrics of a validation, and the policy's losses by number of open cells, float32[cells + 1]."""
+        self._write("validate", step, values, loss_by_open_cells=[round(float(loss), 4) for loss in losses])
         self._screen.say(f"validated at {self._line(step, values, None)}")
         self.mark(step)
 
     def compare(self, step: int, found: dict[str, dict[str, float]]) -> None:
         """Records what networks achieve in the arena, by network and name."""
         for network, values in found.items():
-            self._write("generation", step, {f"{network}/{name}": value for name, value in values.items()}, {})
+            self._write("generation", step, {f"{network}/{name}": value for name, value in values.items()})
             self._screen.say(f"arena at {step:,}: {arena_line(network, values)}")
         self.mark(step)
 
@@ -125,14 +126,14 @@ class Recorder:
         left = [f"{duration((self._steps - step) / pace)} left"] if step < self._steps else []
         return [f"{pace * self._batch_size:,.0f} positions/s", *left]
 
-    def _write(self, kind: str, step: int, values: dict[str, float], rate: dict[str, float]) -> None:
+    def _write(self, kind: str, step: int, values: dict[str, float], **lists: list[float]) -> None:
         if self._path is None:
             return
-        line = {"kind": kind, "step": step, "seconds": round(self.seconds, 2), **values, **rate}
+        line = {"kind": kind, "step": step, "seconds": round(self.seconds, 2), **values, **lists}
         with self._path.open("a") as file:
             file.write(json.dumps(line, allow_nan=False) + "\n")
         if self._board is not None:
-            for name, value in {**values, **rate}.items():
+            for name, value in values.items():
                 self._board.add_scalar(f"{kind}/{name}", value, step)
 
 

@@ -538,6 +538,9 @@ def test_a_run_learns_and_leaves_a_network(whole):
     found = networks.load_network(folder / "network")
     assert alike(found, network) and found.apply == network.apply
     card = networks.read_card(folder / "network")
+    by_open_cells = reports[-1].pop("loss_by_open_cells")
+    assert len(by_open_cells) == SMALL.board.cells + 1
+    assert by_open_cells[0] == 1 > min(by_open_cells[1:])  # no position of 0 open cells is learned from
     assert card.facts["metrics"] == {name: value for name, value in reports[-1].items() if name not in ("kind", "step")}
     assert card.facts["training"]["steps"] == 40
     assert card.facts["data"][0]["puzzles"] == SMALL.data.generate
