@@ -78,13 +78,13 @@ CELL_CNN = TrainConfig(
     steps=31_250,
     batch_size=64,
     microbatch=None,
-    network=NetworkConfig("cell_cnn", CellCnnConfig()),
+    network=NetworkConfig("cell_cnn", CellCnnConfig(numbers=True)),
     data=DataConfig(generate=1_000_000, fewest_clues=31, most_clues=36, held_out="9x9-easy"),
     positions=dataclasses.replace(_AS_GIVEN, kinds=(PositionKind("none", filled=0, wrong=0),)),
     optimiser=OptimiserConfig("adamw", learning_rate=1e-3, schedule="middle", warmup=0, weight_decay=0.0, ema=0.99),
 )
 
-#: A small cell CNN, for one core and an hour.
+#: A small cell CNN that sees planes of digits, for one core and an hour.
 CELL_CNN_CPU = dataclasses.replace(
     CELL_CNN,
     steps=20_000,

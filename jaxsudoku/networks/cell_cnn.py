@@ -2,12 +2,15 @@
 
 The convolutions see a cell's neighbours only. The dense layer connects every cell with every other, and has to learn
 the houses. Its size grows with the sixth power of the side: 7.6 million parameters in all on 9x9, 134 million on 16x16.
+Where the network's source has batch normalisation, which needs a state beside the parameters, this one has layer
+normalisation.
 """
 
 from __future__ import annotations
 
 import dataclasses
 
+import jax.numpy as jnp
 from flax import nnx
 from jax import Array
 
@@ -26,12 +29,15 @@ class CellCnnConfig(Config):
       width: channels of the two 3x3 convolutions.
       features: channels of the 1x1 convolution, the input of the dense layer.
       hidden: width of the value head.
+      numbers: whether the image has one channel, as in the network's source: each cell's digit, 0 for one with several
+        candidates, divided by the side, less one half; else it has a channel for each digit, with the candidates.
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
     width: Width = 64
     features: Width = 128
     hidden: Width = 64
+    numbers: bool = False
     dtype: Dtype = "float32"
 
 
@@ -39,13 +45,24 @@ class CellCnn(NetworkModule):
     """The network, for any board."""
 
     def __init__(self, config: CellCnnConfig, board: Board, *, rngs: nnx.Rngs) -> None:
-        self.dtype = config.dtype
-        self.first = Convolution(board.side, config.width, (3, 3), config.dtype, rngs)
+        self.dtype, self.numbers = config.dtype, config.numbers
+        self.first = Convolution(1 if config.numbers else board.side, config.width, (3, 3), config.dtype, rngs)
         self.second = Convolution(config.width, config.width, (3, 3), config.dtype, rngs)
         self.third = Convolution(config.width, config.features, (1, 1), config.dtype, rngs)
         self.policy = to_logits(board.cells * config.features, board.candidates, config.dtype, rngs)
         self.value = ValueHead(config.features, config.hidden, config.dtype, rngs)
 
     def __call__(self, candidates: Array) -> Outputs:
-        x = self.third(self.second(self.first(as_image(candidates, self.dtype))))  # [B, row, column, features]
+        image = as_image(candidates, self.dtype)
+        x = self.third(
+            self.second(self.first(as_numbers(image) if self.numbers else image))
+        )  # [B, row, column, features]
         return Outputs(self.policy(x.reshape(x.shape[0], -1)).reshape(candidates.shape), self.value(x))
+
+
+def as_numbers(image: Array) -> Array:
+    """An image [B, row, column, digit] of candidates as one [B, row, column, 1] of numbers from -1/2 to 1/2."""
+    side = image.shape[-1]
+    digits = jnp.arange(1, side + 1, dtype=image.dtype)
+    single = image.sum(axis=-1, keepdims=True) == 1
+    return jnp.where(single, (image * digits).sum(axis=-1, keepdims=True) / side, 0) - jnp.asarray(0.5, image.dtype)

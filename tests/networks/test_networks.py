@@ -27,6 +27,7 @@ from jaxsudoku.networks import (
     layers,
     weights,
 )
+from jaxsudoku.networks.cell_cnn import as_numbers
 from jaxsudoku.networks.convolution import as_convolution, convolve
 from jaxsudoku.runtime.files import with_checksum
 from jaxsudoku.runtime.settings import Config
@@ -345,6 +346,19 @@ def test_axial_carries_each_cell_through_all_orders(board):
     assert both.any() and unlike[6] and not np.delete(unlike, 6).any()
 
 
+def test_cell_cnn_sees_digits_as_numbers():
+    candidates = np.ones((1, 4, 16), bool)
+    for digit, cell in ((1, 0), (4, 5)):  # the other cells are open, as one with two candidates left is
+        candidates[0, :, cell] = np.arange(1, 5) == digit
+    candidates[0, 2:, 6] = False
+    image = as_numbers(jnp.asarray(candidates.transpose(0, 2, 1).reshape(1, 4, 4, 4), jnp.float32))
+    expected = np.full((4, 4), -0.5)
+    expected[0, 0], expected[1, 1] = 1 / 4 - 0.5, 4 / 4 - 0.5
+    np.testing.assert_array_equal(image[0, ..., 0], expected)
+    shapes = networks.make_forward("cell_cnn", FOUR, **TINY["cell_cnn"], numbers=True).shapes()
+    assert shapes["first"]["kernel"]["kernel"].shape == (3, 3, 1, 8)
+
+
 def test_house_cnn_looks_along_houses():
     """From each kernel a cell sees all cells of its own house, and no other."""
     config = house_cnn.HouseCnnConfig(**TINY["house_cnn"])
@@ -377,7 +391,11 @@ def test_house_cnn_looks_along_houses():
         ("house_cnn", {"layers": 2}, "layers must be at least 3"),
         ("house_cnn", {"width": 30}, "width must be a multiple of 4"),
         ("cell_cnn", {"dtype": "float16"}, "unknown dtype 'float16': choose one of float32, bfloat16"),
-        ("cell_cnn", {"depth": 3}, "the network cell_cnn has no option depth; it has width, features, hidden, dtype"),
+        (
+            "cell_cnn",
+            {"depth": 3},
+            "the network cell_cnn has no option depth; it has width, features, hidden, numbers, dtype",
+        ),
         ("cell", {}, "unknown network 'cell'"),
     ],
 )
@@ -602,7 +620,7 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
         ({"format": None}, "no card of a network (KeyError: 'format')"),
         ({"architecture": "resnext"}, "unknown network 'resnext'"),
         ({"architecture": None}, "architecture"),
-        ({"architecture": "cell_cnn"}, "the config of cell_cnn has dtype, features, hidden, width; amiss: "),
+        ({"architecture": "cell_cnn"}, "the config of cell_cnn has dtype, features, hidden, numbers, width; amiss: "),
         ({"architecture": 5}, "malformed: architecture"),
         ({"config": {}}, "amiss: dtype, expansion, heads, hidden, rounds, width"),
         ({"config": {**TINY["axial"], "dtype": "float32", "heads": 3}}, "width must be a multiple of heads"),
