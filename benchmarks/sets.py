@@ -229,9 +229,10 @@ def _is_numbered(line: str) -> bool:
 
 def _read_numbered(path: Path, percent: str) -> np.ndarray:
     table = np.loadtxt(path, dtype=np.uint8, ndmin=2)
+    there = list(map(str, np.unique(table[:, 0])))
+    if percent and percent not in there:
+        raise ValueError(f"{path.name} has no puzzles with {percent}% of the cells given; it has {', '.join(there)}%")
     chosen = table[table[:, 0] == int(percent)] if percent else table
-    if not len(chosen):
-        raise ValueError(f"{path.name} has no puzzles with {percent}% of the cells given")
     return np.ascontiguousarray(chosen[:, 2:])
 
 

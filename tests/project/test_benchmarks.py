@@ -377,6 +377,9 @@ def test_instances_in_files_of_their_own_become_a_set(script, monkeypatch, capsy
     assert [line.split()[:2] for line in lines] == [["5", "0"], ["5", "10"], ["10", "2"]]
     loaded = script("sets").load("acs_6x6@5", str(tmp_path / "sets"))
     assert loaded.puzzles.shape == (2, 36) and (loaded.puzzles == puzzle.reshape(-1)).all()
+    for percent in ("7", "05", "half"):
+        with pytest.raises(ValueError, match=f"no puzzles with {percent}% of the cells given; it has 5, 10%"):
+            script("sets").load(f"acs_6x6@{percent}", str(tmp_path / "sets"))
     capsys.readouterr()
     monkeypatch.setattr(sys, "argv", [*argv[:3], "9", *argv[4:]])
     assert module.main() == 2
