@@ -18,8 +18,9 @@
 #
 # The AlphaSudoku study asked whether tree search with a network, as in AlphaZero, solves Sudoku. It compared
 # backtracking, a network that fills one cell after another, Monte-Carlo tree search (MCTS) with random rollouts, and
-# AlphaSudoku: PUCT with the network's priors. Of 700 rated puzzles it reports 100% solved by backtracking, 80% by MCTS
-# and 97% by AlphaSudoku, mostly in under 500 iterations. The notebook `alphasudoku_study` repeats it as it is written.
+# AlphaSudoku: PUCT with the network's priors. It reports that backtracking solves 100%, MCTS 80% and AlphaSudoku 97% of
+# those of its 700 rated puzzles that have a difficulty below 5, mostly in under 500 iterations. The notebook
+# `alphasudoku_study` repeats it as it is written.
 #
 # Most puzzles of that set are solved in a few iterations once simple rules are applied. So this notebook takes the
 # hardest puzzles that ship with the library, and only a weak rule: a cell with one candidate is filled (naked singles).
@@ -96,11 +97,11 @@ plt.show()
 # ## A search tree
 #
 # A node is a position after the rules, and a move is a digit of one cell. Of the cells with fewest candidates the
-# search takes the one that the network is least sure of, because a wrong digit is refuted soonest there. A move to a
-# position that the rules refute is not tried again. A position without moves left is refuted as well; this proof is
-# propagated to the root. One search is made for every puzzle. Of those that find the solution, the tree with most
-# refuted nodes is drawn. The bluer a node, the higher the probability of a solution, by the network. Refuted nodes are
-# crossed out, the solution has a green ring.
+# search takes the one that the network is least sure of, which takes fewest iterations on hard puzzles after singles
+# ([table](../benchmarks/results/tree-search.md#which-cell)). A move to a position that the rules refute is not tried
+# again. A position without moves left is refuted as well; this proof is propagated to the root. One search is made for
+# every puzzle. Of those that find the solution, the tree with most refuted nodes is drawn. The bluer a node, the higher
+# the probability of a solution, by the network. Refuted nodes are crossed out, the solution has a green ring.
 
 # %%
 config = AlphaSudokuConfig(simulations=8 if SMALL else 63, rules=rules)
@@ -147,11 +148,11 @@ plt.show()
 # All solvers apply the same rule and get the same puzzles. An iteration is one grid: a node, a step of a rollout, a
 # step back, or for the network alone a cell that it fills. A puzzle counts as solved within 1,000 iterations. (A search
 # that is under way then is finished, so it may solve a puzzle later; that does not count.) The network alone never
-# takes a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move, an exploration
-# of sqrt 2 and the cell with fewest candidates; other than in the study, they keep proofs, and AlphaSudoku takes its
-# values from the network's value head and not from rollouts. The second AlphaSudoku has the settings of the library:
-# AlphaZero's formula, the cell that the network is least sure of, and 256 simulations. Refuted moves are not tried
-# again in any of them.
+# takes a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move and the cell with
+# fewest candidates. MCTS has an exploration of sqrt 2 as in the study; AlphaSudoku has the sqrt 2 of its text, which
+# its code does not use. Other than in the study, both keep proofs, and AlphaSudoku takes its values from the network's
+# value head and not from rollouts. The second AlphaSudoku has the settings of the library: AlphaZero's formula, the
+# cell that the network is least sure of, and 256 simulations. Refuted moves are not tried again in any of them.
 
 # %%
 budget = 50 if SMALL else 1000
@@ -230,8 +231,9 @@ plt.show()
 # - After 8 iterations of the network its most probable digit is right in about 62% of the open cells, after 64 in about
 #   92%. It gives a solution a probability of about 0.99, rightly: every puzzle has one.
 # - With naked singles and 1,000 iterations the solvers differ. MCTS with rollouts solves a little more than half of the
-#   puzzles, the network cell by cell about two thirds, backtracking about 80%, AlphaSudoku nine in ten with the study's
-#   20 simulations, and all of them with 256.
+#   32 puzzles, the network cell by cell about two thirds, backtracking about 80%, AlphaSudoku nine in ten near the
+#   study's settings (20 simulations), and all of them at the library's (256). Formula, cell and exploration differ too:
+#   at the library's settings 4 simulations also solve all.
 # - Cell by cell the network needs 19 calls, but it cannot take back a wrong cell, and more iterations would not help.
 #   A search that fails has spent its iterations, so more of them would help.
 # - AlphaSudoku with 256 simulations needs about 70 grids in the median, backtracking about 360. But most of its grids
@@ -240,4 +242,5 @@ plt.show()
 #   32 than with 4. The solved shares differ by two of 32 puzzles, which is little. With few simulations the search
 #   backs out of a wrong move early, with many it is best-first over the whole tree; 32 are neither.
 # - The study's order is not repeated: there backtracking solves more than AlphaSudoku. Its puzzles are easier, it
-#   applies no rule, its searches do not keep proofs, and its limit is 10,000 iterations.
+#   applies no rule, and its searches do not keep proofs. Its tree searches stop after 10,000 iterations, its
+#   backtracking never; here all searches stop after 1,000.

@@ -22,8 +22,8 @@
 # **What the sources did.** The cell CNN has three convolutions and a dense layer. It is trained on easy puzzles, and
 # fills one cell at a time, the surest first; its author claims 0.99 of 1,000 easy games. A later network has kernels as
 # large as a row, a column and a box. Its author claims a loss of 0.6 nats a cell, 70% of the cells right at once on
-# rated puzzles, and 60% of the boards by the `DeepIterativeSolver`, which fills cells with a single legal digit first,
-# and then the network's surest cell.
+# rated puzzles, and 60% of the boards of a difficulty below 5 by the `DeepIterativeSolver`, which fills cells with a
+# single legal digit first, and then the network's surest cell.
 #
 # Here both kinds run on puzzles with many clues, and on minimal ones of four grades. Beside them runs `cube`, a network
 # that is equivariant under the symmetries of the board and repeats the same layer. The networks are described in
@@ -61,10 +61,11 @@ for name, network in networks.items():
     print(f"{name:13} {network.size:9,} parameters")
 
 # %% [markdown]
-# The puzzles of 31 to 36 clues resemble those of the cell CNN's source: most of them fall to naked singles alone. The
-# others are minimal, with about 24 clues. The easy ones of these are solved by naked and hidden singles, the others
-# need guesses: the medium ones less than two in the mean, the hard ones two to ten, the extreme ones fifty and more.
-# All puzzles have one solution.
+# The puzzles of 31 to 36 clues are somewhat harder than those of the cell CNN's source: naked singles alone solve 62%
+# of them, and all of [2,500 of its kind](../benchmarks/results/networks.md#the-shipped-cell-cnn). The others are
+# minimal, with about 24 clues. The easy ones of these are solved by naked and hidden singles, the others need guesses:
+# the medium ones less than two in the mean, the hard ones two to ten, the extreme ones fifty and more. All puzzles have
+# one solution.
 #
 # ## One board
 #
@@ -143,7 +144,7 @@ print(f"a puzzle of {set_of[shown]} with {(puzzle > 0).sum()} givens; bold digit
 # `DeepIterativeSolver`; such cells alone solve few of the minimal puzzles (dotted). By default `iterative` does more:
 # after every call it also completes the board with the probabilities of that call, and a grid that is right is the
 # answer ("completing"). Cells are shares of the empty cells of a puzzle, in the mean; cells that are still empty when
-# the board becomes contradictory count as wrong. `cube` runs 8 iterations a call; `iterative` calls it up to four times
+# the board becomes contradictory count as wrong. `cube` runs 8 iterations a call; `iterative` calls it up to 16 times
 # on a position while it is less than 99% sure. Nothing backtracks.
 
 # %%
@@ -291,20 +292,27 @@ plt.show()
 # %% [markdown]
 # ## What was found
 #
-# - **One cell at a time beats all at once, because a network is nearly always right about its surest cell.** All
-#   three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in that of
-#   every board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right at once;
-#   boards with 31 to 36 clues often are. Every filled cell makes the next ones easier.
+# - **More boards are right one cell at a time than all at once; a network is nearly always right about its surest
+#   cell.** All three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in
+#   that of every board here. Of all empty cells they know half to four fifths, so a minimal board is hardly ever right
+#   at once. Of the boards with 31 to 36 clues `house_resnet` has 88% right at once, `cube` 47%, `cell_cnn` none. Every
+#   filled cell makes the next ones easier. In cells, `cell_cnn` is worse cell by cell on hard and extreme puzzles (44%
+#   and 29%; at once 46% and 42%), as cells that are left when it has failed count as wrong.
 # - **The cell CNN is for easy puzzles.** Of boards with 31 to 36 clues it solves more than four in five, of minimal
 #   ones few, and none of the extreme ones. The source's 0.99 is for puzzles that naked singles alone solve.
-# - **Kernels as large as houses are what a convolutional network needs.** `house_resnet` has a third of the cell
-#   CNN's parameters and solves all of the easy minimal puzzles cell by cell, 84% of the medium and of the hard ones and
-#   69% of the extreme ones. It was told no rule.
-# - **Naked singles save calls, not boards.** With this rule `house_resnet` is called 2 to 22 times on a board instead
-#   of 47 to 57, as the rule fills the other cells. It solves two more of the 32 medium puzzles, and one fewer of the
-#   extreme ones, which is within chance.
-# - **Completion saves calls too.** Cell by cell a board takes about as many calls as it has empty cells. If the board
-#   is also completed after each call, the same boards are solved, by `house_resnet` with 21 calls in the mean instead
-#   of 55.
+# - **With kernels of houses, more layers, and minimal puzzles to learn from**, `house_resnet` solves all of the easy
+#   minimal puzzles cell by cell, 84% of the medium and of the hard ones and 69% of the extreme ones, with a third of
+#   the cell CNN's parameters. How much each of the three contributes is not separated here. No rule is applied; in
+#   training a part of its positions were those that naked singles leave. The cell CNN learned from puzzles of 31 to 36
+#   clues.
+# - **Naked singles save `house_resnet` calls, not boards.** With this rule it is called 2 to 22 times on a board
+#   instead of 47 to 57, as the rule fills the other cells. It solves two more of the 32 medium puzzles, and one fewer
+#   of the extreme ones, which is within chance. `cube` solves three more of the extreme ones (94%), `cell_cnn` two more
+#   of the easy and of the medium ones each.
+# - **Completion saves `house_resnet` and `cube` calls too.** If the board is also completed after each call, the same
+#   boards are solved: by `house_resnet` with 3 to 34 calls in the mean of a set instead of 47 to 57, by `cube` with 6
+#   to 58 instead of 48 to 97. It saves `cell_cnn` few but on the boards of 31 to 36 clues (41 instead of 47). Cell by
+#   cell `house_resnet` takes one call a cell; `cube` takes up to 97 for about 57 cells, as it is called again where it
+#   is not sure.
 # - **`cube` solves more boards still**: 97%, 94% and 84% of the medium, hard and extreme ones. It has a tenth of the
 #   parameters, but costs more for each call, and may be called several times on a position.

@@ -21,9 +21,9 @@
 #
 # **What the source did.** It ran depth-first search in three orders, best-first search after elimination of candidates,
 # and hill climbing over full grids. It reports that depth-first search solves 0 of 40 puzzles within 10,000 nodes, that
-# elimination with best-first search solves 100 of 100 in at most 3 nodes (8 of these grids are valid), and that hill
-# climbing solves 0 of 1,000 and ends at 14.96 ± 3.06 conflicts. Best-first search was stopped after 100 nodes, which
-# took it 163 seconds by the most constrained cell, and 125 seconds by conflicts on full grids.
+# elimination with best-first search solves 100 of 100 in at most 3 nodes (by our count 8 of its grids are valid), and
+# that hill climbing solves 0 of 1,000 and ends at 14.96 ± 3.06 conflicts. Best-first search was stopped after 100
+# nodes, which took it 163 seconds by the most constrained cell, and 125 seconds by conflicts on full grids.
 #
 # This notebook repeats the questions on puzzles of three grades, a batch of puzzles at a time. The answers on the
 # course work's own puzzles are in [benchmarks/results/textbook.md](../benchmarks/results/textbook.md); the solvers are
@@ -251,14 +251,15 @@ print(f"neighbours that are better: {counts[changes < 0].sum()}, equal: {counts[
 #   only in combination with all others. If one cell is filled at a time, the one with fewest legal digits, depth-first
 #   search solves every puzzle in about 400 nodes. So the choice of the cell decides, not the algorithm.
 # - **Heuristics** of best-first search add little to that choice. All three solve every puzzle with 300 to 600 nodes in
-#   the mean, and a node costs about 5 to 15 times as much as in depth-first search. In all four searches the standard
+#   the mean, and a node costs about 7 to 14 times as much as in depth-first search. In all four searches the standard
 #   deviation is larger than the mean: the number of nodes has a long tail.
 # - **Elimination** helps most. Naked singles at every node, the rule of the course work, leave about 20 to 35 nodes in
 #   the mean; its claim of at most 3 nodes does not hold here. With hidden singles and locked candidates 1 to 4 nodes
 #   remain, and a puzzle takes less than a tenth of a millisecond of CPU time in the mean. Elimination alone solves the
 #   easy puzzles and about three of ten of the others.
-# - **The grade** of a puzzle is a measure of the search that is left after singles. Without elimination it hardly
-#   shows: depth-first search needs about as many nodes for easy puzzles as for medium ones.
+# - **The grade** of a puzzle is a measure of the search that is left after singles. Without elimination it does not
+#   show between easy and medium puzzles. Hard ones take 1.2 times (depth-first, sorted) to 1.9 times (best-first, most
+#   constrained) the nodes of easy ones.
 # - **Hill climbing** solves no puzzle as the textbook describes it, and ends at about 13 conflicts; threefold swaps
 #   change nothing that can be told from chance. The course work has 15, in a unit in which these are about 26. Steps
 #   sideways reduce the conflicts to about 4, and 100 restarts then solve six puzzles of ten with 1.6 million grids

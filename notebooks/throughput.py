@@ -20,8 +20,8 @@
 #
 # Solvers on the web and SAT solvers take one puzzle at a time. jaxsudoku stores a batch of puzzles as bit-planes, one
 # bit per puzzle, and a step of its exact search works on 2,048 nodes of a CPU at once. The recorded figures are in
-# [benchmarks/results/exact.md](../benchmarks/results/exact.md); they claim more than a hundred times the rate of
-# minisat on one core. This notebook measures the rate on the machine that runs it:
+# [benchmarks/results/exact.md](../benchmarks/results/exact.md): on one core 146 times the rate of minisat on 17-clue
+# puzzles, and 20 to 86 times on shipped sets. This notebook measures the rate on the machine that runs it:
 #
 # 1. by the number of puzzles in a call,
 # 2. by the number of lanes, with and without refilling them,
@@ -29,8 +29,11 @@
 # 4. beside SAT solvers, if python-sat is installed,
 # 5. beside other solvers of the library.
 #
-# The puzzles are the shipped sets, repeated and put under random symmetries, so that no two are equal. Every rate is
-# the median of several calls after one that compiles; compile time is told apart.
+# The puzzles are the shipped sets, repeated and put under random symmetries, so that no two are equal. A rate of
+# `js.solve` is the median of three calls after one that compiles, but of one call in "Refilling" and "Solvers". SAT
+# solvers take their puzzles once; `exact.search` has the faster of two calls. Compile time is told apart. Rates vary up
+# to threefold between cells: the same 65,536 extreme puzzles run at 55,175, 161,147 and 171,928 a second by `js.solve`
+# with one device. Smaller differences mean little.
 
 # %%
 import heapq
@@ -112,8 +115,7 @@ plt.show()
 # ## Lanes
 #
 # A lane is a bit in the planes. A step applies the rules in all lanes, and costs almost the same however few of them
-# hold a node; on the other side the planes of too many lanes leave the cache. Below is the rate by the number of lanes,
-# for the same puzzles.
+# hold a node. Below is the rate by the number of lanes, for the same 16,384 puzzles.
 
 # %%
 lanes = (32,) if SMALL else (32, 256, 2048, 16384)
@@ -296,8 +298,9 @@ plt.show()
 # %% [markdown]
 # ## Solvers
 #
-# Annealing swaps digits in full grids, and `iterative` fills the cell that a network is surest of; neither can prove
-# anything. Both apply locked candidates first, which solve nearly all easy puzzles. Each solver has as many puzzles as
+# Annealing swaps digits in full grids. `iterative` fills the cell that a network is surest of, and completes the board
+# with the network's probabilities after every call. Neither can prove anything. Both apply locked candidates first,
+# which solve nearly all easy puzzles. Each solver has as many puzzles as
 # it solves in some seconds, so the rates of the slower ones would be higher in larger batches.
 
 # %%
@@ -326,17 +329,20 @@ plt.show()
 # %% [markdown]
 # ## What was found
 #
-# - **Batches make the rate.** A call with a thousand puzzles takes two to four times as long as one with a single
-#   puzzle, so the rate grows by orders of magnitude from one puzzle to tens of thousands. Compiling takes seconds,
-#   longer than solving any of these sets once; it is paid once for each of a few input sizes. Harder puzzles need
-#   more nodes, so their rate is lower.
-# - **Lanes must be many and busy.** 2,048 lanes are several times as fast as 32, and more lanes than fit the cache gain
-#   little or lose. Annealing needs many times the steps for some puzzles: in batches as large as the lanes most lanes
-#   are idle, about 80% of the time; refilled ones are busy until the last puzzles. It gains about a factor of two. The
-#   exact search gains less, as its stack spreads a hard puzzle over all lanes.
-# - **Devices**: `js.solve` on one CPU device uses all cores, so splitting the CPU hardly changes its rate.
-#   `exact.search` on sharded puzzles gains from a second device as long as there is a free core for it.
-# - **SAT solvers** are faster than the library for a single puzzle at a time. A large batch is faster than they are by
-#   a factor of ten or more on every set.
+# - **Batches make the rate.** A call with 1,024 puzzles takes two to four times as long as one with a single puzzle, so
+#   the rate grows by orders of magnitude from one puzzle to tens of thousands. Compiling takes 17 to 21 s, longer than
+#   solving any of these sets once; it is paid once for each of a few input sizes. With 16,384 and 65,536 puzzles
+#   extreme ones run at about an eighth of the rate of easy ones; with fewer, hard and extreme ones differ by less than
+#   the noise.
+# - **Lanes must be many and busy.** 2,048 lanes are 7.1 (hard) and 3.7 times (extreme) as fast as 32. With 16,384
+#   lanes, as many as puzzles, none is refilled, and the rate is 3.1 and 1.8 times lower. Annealing needs many times the
+#   steps for some puzzles: in batches as large as the lanes these are idle 80% of the time; refilled ones are busy 90%
+#   of it. Measured, refilling gives annealing a factor of 2.3, and the exact search one of 1.3, which is within the
+#   noise.
+# - **Devices**: `js.solve` on one CPU device uses all cores. With the CPU split into two its rate is 13% lower, which
+#   is within the noise. `exact.search` on sharded puzzles is 2.4 times as fast with a second device; a second core can
+#   double its rate, the rest is noise.
+# - **SAT solvers** are faster than the library for a single puzzle at a time. A large batch on two cores is 17 times
+#   (extreme) to 52 times (easy) as fast as the fastest of the three, which run on one core.
 # - **Other solvers** are slower than the exact search, on hard puzzles by orders of magnitude, and a network is the
 #   slowest. Only the exact search is sure to solve every puzzle.
