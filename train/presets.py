@@ -131,14 +131,17 @@ HOUSE_RESNET_CPU = dataclasses.replace(
     optimiser=OptimiserConfig(warmup=200, ema=0.999),
 )
 
-#: Other networks without iterations, trained as ``GPU`` trains CubeNet.
-SE_RESNET, AXIAL, CELLWISE = (
-    dataclasses.replace(GPU, network=NetworkConfig(name, sizes))
-    for name, sizes in (
-        ("se_resnet", SeResNetConfig(dtype="bfloat16")),
-        ("axial", AxialConfig(dtype="bfloat16")),
-        ("cellwise", CellwiseConfig(dtype="bfloat16")),
+#: The residual network, trained as ``GPU`` trains CubeNet.
+SE_RESNET = dataclasses.replace(GPU, network=NetworkConfig("se_resnet", SeResNetConfig(dtype="bfloat16")))
+
+#: The transformers, at lower rates: at CubeNet's they stop at what a cell's houses rule out.
+AXIAL, CELLWISE = (
+    dataclasses.replace(
+        GPU,
+        network=NetworkConfig(name, sizes),
+        optimiser=dataclasses.replace(GPU.optimiser, learning_rate=1e-3, matrix_rate=4e-3),
     )
+    for name, sizes in (("axial", AxialConfig(dtype="bfloat16")), ("cellwise", CellwiseConfig(dtype="bfloat16")))
 )
 
 #: Presets by name: of CubeNet for a kind of machine, and of other architectures for an accelerator, or for a CPU.
