@@ -94,13 +94,13 @@ CELL_CNN_CPU = dataclasses.replace(
     optimiser=OptimiserConfig("adamw", learning_rate=2e-3, warmup=200, ema=0.998),  # Muon's matrices are too large here
 )
 
-#: The house CNN on minimal puzzles.
+#: The house CNN on two million minimal puzzles, as many as its author's.
 HOUSE_CNN = TrainConfig(
     steps=100_000,
     batch_size=1024,
     microbatch=None,
     network=NetworkConfig("house_cnn", HouseCnnConfig(dtype="bfloat16")),
-    data=DataConfig(generate=4_000_000),
+    data=DataConfig(generate=2_000_000),
     positions=_AS_GIVEN,
     optimiser=OptimiserConfig(warmup=500, ema=0.999),
 )
@@ -109,6 +109,7 @@ HOUSE_CNN = TrainConfig(
 #: positions that naked singles leave, as a search with that rule meets them.
 HOUSE_RESNET = dataclasses.replace(
     HOUSE_CNN,
+    data=DataConfig(generate=4_000_000),
     network=NetworkConfig("house_resnet", HouseResNetConfig(blocks=16, width=128, house=64, dtype="bfloat16")),
     positions=dataclasses.replace(
         _AS_GIVEN,
