@@ -102,6 +102,17 @@ def test_without_proofs_no_puzzle_is_called_unsatisfiable():
     assert (found.stats["changes"][searched] > found.iterations[searched]).all()
 
 
+def test_how_rollouts_go_does_not_matter_where_there_are_none():
+    puzzles = reference.solvable(FOUR, 8, givens=4)
+    settings = {"proofs": False, "simulations": 2, "budget": 50, "network": random_network(FOUR), "value": "network"}
+    drawn, surest = (
+        js.solve(puzzles, FOUR, solver="alphasudoku", rollout=rollout, **settings) for rollout in ("draw", "surest")
+    )
+    for name in ("grids", "status", "iterations"):
+        np.testing.assert_array_equal(getattr(drawn, name), getattr(surest, name))
+    np.testing.assert_array_equal(drawn.stats["network_calls"], surest.stats["network_calls"])
+
+
 def test_without_proofs_a_search_does_not_begin_again():
     with pytest.raises(ValueError, match="restarts need proofs"):
         solvers.make_config(solvers.get("mcts"), proofs=False, budget=9, restarts=1)

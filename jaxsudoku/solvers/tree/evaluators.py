@@ -104,7 +104,7 @@ Evaluate = Callable[[Any, env.State, Array], Evaluation]
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluate:
     """Evaluates by a network, and by rollouts with its policy if ``config.value`` asks for them."""
     uses_network = config.prior == "network" or config.value in ("network", "both") or config.cell != "fewest"
-    plays, surest = config.value in ("rollout", "both"), config.rollout == "surest"
+    plays, surest = config.plays, config.rollout == "surest"
     votes = jnp.int32(config.votes * uses_network)
     as_study = isinstance(config, AlphaSudokuConfig) and config.formula == "study"
 

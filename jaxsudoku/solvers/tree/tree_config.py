@@ -153,6 +153,11 @@ class GuidedConfig(TreeConfig):
     temperature: NonNegative = 0.0
     chunk: Positive | None = None
 
+    @property
+    def plays(self) -> bool:
+        """Whether positions are evaluated by rollouts."""
+        return self.value in ("rollout", "both")
+
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes and a chunk that suit a machine."""
         return with_chunk(super().resolve(board, platform), platform)
@@ -226,14 +231,14 @@ def most_nodes(config: SearchConfig, board: Board) -> int:
 
 def keeps_looks(config: SearchConfig) -> bool:
     """Whether a search counts the different grids that its network has seen."""
-    return isinstance(config, AlphaSudokuConfig) and not config.proofs and config.rollout == "surest"
+    return isinstance(config, AlphaSudokuConfig) and not config.proofs and config.plays and config.rollout == "surest"
 
 
 def _lane_bytes(config: SearchConfig, board: Board) -> int:
     packed = board.words * _NUMBER
     state = packed + _NUMBER + 2 * _FLAG
     graph = isinstance(config, McgsConfig)
-    plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.value in ("rollout", "both"))
+    plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.plays)
     answer = packed * plays
     moves = board.candidates if graph else board.side
     # ``backtracking.Lanes``: the stack, the origin, the evaluated root, 8 further numbers and 2 flags
