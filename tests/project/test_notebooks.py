@@ -83,19 +83,21 @@ def test_a_notebook_without_outputs_is_told(altered):
 QUICK = ("mastermind",)
 #: A network that compiles in little time, in place of a trained one.
 CUBE = 'js.make_network("cube", board, key=0, width=8, hidden=8, house=8, iterations=2, maximum=True)'
+#: Where notebooks find results.
+IN_CHECKOUT = {
+    'folder = Path.cwd() if (Path.cwd() / "benchmarks").is_dir() else Path.cwd().parent': (
+        f"folder = Path({str(FOLDER.parent)!r})"
+    )
+}
 #: What makes a notebook smaller than its small setting: texts of its code, each in place of another.
 SMALLER = {
-    "alphasudoku_study": {
-        'folder = Path.cwd() if (Path.cwd() / "benchmarks").is_dir() else Path.cwd().parent': (
-            f"folder = Path({str(FOLDER.parent)!r})"
-        ),
-    },
+    "alphasudoku_study": IN_CHECKOUT,
     "alphasudoku": {
         'js.load_network("cube", board=board, iterations=2 if SMALL else 8)': CUBE,
         'js.load_network("cube", board=board, iterations=iterations)': CUBE.replace("=2", "=iterations"),
     },
     "cnn": {"js.generate(5, count, clues=(31, 36)).puzzles": 'js.load("9x9")[:count]'},
-    "deepsudoku": {'js.load_network("cube", board=board, iterations=2 if SMALL else 16)': CUBE},
+    "deepsudoku": {'js.load_network("cube", board=board, iterations=2 if SMALL else 16)': CUBE, **IN_CHECKOUT},
     "throughput": {'js.load_network("cube", board=board, iterations=2 if SMALL else 8)': CUBE},
     "training": {"500 if SMALL": "50 if SMALL", "(0.5, 1) if SMALL": "(1,) if SMALL", '("none", "naked")': '("none",)'},
     "zero": {
