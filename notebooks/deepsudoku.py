@@ -354,7 +354,7 @@ plt.show()
 #   a board has up to 60 moves. After singles fewer moves are left, and 26 to 31 of 32 boards are solved.
 # - **Simulations.** After singles 32 simulations solve 31 of 32, one 26, four 27; with every cell as a move four change
 #   nothing (9 of 16), and more were not tried.
-# - **Known solutions teach as they should.** After 47 minutes of failed games and 35 of fine-tuning, beside other work,
+# - **The loop with known solutions.** After 47 minutes of failed games and 35 of fine-tuning, beside other work,
 #   94% of the cells of the 64 puzzles are filled before the first error, in the best round 97%. On puzzles kept for a
 #   test it is 97% of 64, and 94% of 500 others.
 # - **Merging saves a part of the nodes.** Nearly half of the nodes of a tree repeat an earlier position. The complete

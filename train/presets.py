@@ -135,7 +135,7 @@ HOUSE_RESNET_CPU = dataclasses.replace(
 #: The residual network, trained as ``GPU`` trains CubeNet.
 SE_RESNET = dataclasses.replace(GPU, network=NetworkConfig("se_resnet", SeResNetConfig(dtype="bfloat16")))
 
-#: The transformers, at lower rates: at CubeNet's they stop at what a cell's houses rule out.
+#: The transformers, at lower rates: at CubeNet's the loss of ``axial`` stayed near 1.
 AXIAL, CELLWISE = (
     dataclasses.replace(
         GPU,

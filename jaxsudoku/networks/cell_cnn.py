@@ -54,9 +54,9 @@ class CellCnn(NetworkModule):
 
     def __call__(self, candidates: Array) -> Outputs:
         image = as_image(candidates, self.dtype)
-        x = self.third(
-            self.second(self.first(as_numbers(image) if self.numbers else image))
-        )  # [B, row, column, features]
+        if self.numbers:
+            image = as_numbers(image)
+        x = self.third(self.second(self.first(image)))  # [B, row, column, features]
         return Outputs(self.policy(x.reshape(x.shape[0], -1)).reshape(candidates.shape), self.value(x))
 
 
@@ -65,4 +65,4 @@ def as_numbers(image: Array) -> Array:
     side = image.shape[-1]
     digits = jnp.arange(1, side + 1, dtype=image.dtype)
     single = image.sum(axis=-1, keepdims=True) == 1
-    return jnp.where(single, (image * digits).sum(axis=-1, keepdims=True) / side, 0) - jnp.asarray(0.5, image.dtype)
+    return jnp.where(single, (image * digits).sum(axis=-1, keepdims=True) / side, 0) - 0.5
