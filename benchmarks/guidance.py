@@ -24,12 +24,15 @@ import numpy as np
 import report
 import sets
 
+#: Every position has all iterations of the network, and is left at that.
+_SEARCH = {"rules": "singles", "complete": False, "sure": 1.0}
+
 #: The part of the network that is used, by its name in the table.
-GUIDES: dict[str, dict[str, str]] = {
-    "network": {},
-    "uniform prior": {"prior": "uniform", "cell": "fewest"},
-    "no value": {"value": "none"},
-    "neither": {"prior": "uniform", "cell": "fewest", "value": "none"},
+GUIDES: dict[str, dict[str, Any]] = {
+    "network": _SEARCH,
+    "uniform prior": {**_SEARCH, "prior": "uniform", "cell": "fewest"},
+    "no value": {**_SEARCH, "value": "none"},
+    "neither": {**_SEARCH, "prior": "uniform", "cell": "fewest", "value": "none"},
 }
 
 _COLUMNS = (

@@ -1,28 +1,26 @@
-"""Tree searches by batch: puzzles, grids and network calls a second, memory beside its prediction; and overhead.
+"""Tree searches by batch: puzzles, simulations and looks of the network a second, beside mctx's own policy.
 
-A run is one call of the compiled solver with a batch of puzzles, each in its own lane, from the device to the
-device; its grids are checked by numpy alone. Batches take turns, and figures are medians. Memory is what the compiled
-program allocates while it runs, beside the library's prediction for the trees of all lanes.
+A run is one call of the compiled solver with a batch of puzzles, from the device to the device; its grids are checked
+by numpy alone. Batches take turns, and figures are medians. Looks are positions that the network evaluated; "wanted" is
+the share of the boards on which it computed, padding included, that a search was waiting for, weighted by iterations.
+Memory is what the compiled program allocates while it runs, beside the library's prediction for the trees of all lanes.
 
-    python benchmarks/search.py --set 17clue --solvers gumbel,mcts --batch 64,256,1024 --option simulations=16
+    python benchmarks/search.py --set 17clue --solvers gumbel,mctx --batch 64,2048 --option simulations=16
 
-``--overhead`` compares tree searches with mctx's own policies of the same shape, in turns. Moves and evaluations cost
-next to nothing there, so the time is that of the search itself and of the library's proofs.
-
-    python benchmarks/search.py --overhead --batch 64,1024 --option simulations=32
+The solver ``mctx`` is ``mctx.gumbel_muzero_policy`` on the same environment and network: one call for each move of all
+puzzles, whose move is played, until every puzzle is solved or refuted. It has no proofs and takes nothing back.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
+import dataclasses
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-from unittest import mock
+from typing import Any, NamedTuple
 
 import checking
 import machine
@@ -33,26 +31,20 @@ import sets
 _COLUMNS = (
     ("solver", 12, "<"),
     ("batch", 7, ">"),
+    ("lanes", 6, ">"),
+    ("chunk", 6, ">"),
     ("compile s", 9, ">"),
     ("median s", 9, ">"),
     ("spread", 7, ">"),
     ("solved", 7, ">"),
     ("puzzles/s", 10, ">"),
-    ("grids/s", 10, ">"),
-    ("calls/s", 10, ">"),
+    ("simulations/s", 13, ">"),
+    ("looks/s", 10, ">"),
+    ("iterations", 10, ">"),
+    ("wanted", 7, ">"),
     ("predicted", 10, ">"),
     ("MiB", 8, ">"),
     ("", 0, "<"),
-)
-
-_OVERHEAD = (
-    ("policy", 12, "<"),
-    ("batch", 7, ">"),
-    ("simulations", 11, ">"),
-    ("ours ms", 10, ">"),
-    ("mctx ms", 10, ">"),
-    ("ratio", 6, ">"),
-    ("simulations/s", 14, ">"),
 )
 
 _MIB = 2**20
@@ -60,43 +52,157 @@ _MIB = 2**20
 #: A run of a compiled program; it returns when the results are there.
 Run = Callable[[], Any]
 
-#: Stores the rows so far.
-Save = Callable[[list[dict[str, Any]]], None]
+
+class Counted(NamedTuple):
+    """A network whose computations are counted.
+
+    Attributes:
+      network: the network.
+      computed: of each computation the boards times the iterations, and those of boards that were wanted.
+    """
+
+    network: Any
+    computed: list[tuple[int, int]]
+
+    @classmethod
+    def of(cls, network: Any) -> Counted:
+        """The network, counted."""
+        import jax
+
+        computed: list[tuple[int, int]] = []
+
+        def count(total: Any, wanted: Any) -> None:
+            computed.append((int(total), int(wanted)))  # numbers: a callback must not compute, which may never end
+
+        class Counting(type(network.apply)):  # type: ignore[misc]
+            def resume(self, params: Any, candidates: Any, carry: Any, fresh: Any, halt: Any = None) -> Any:
+                found = super().resume(params, candidates, carry, fresh, halt)
+                spent, wanted = found[2], candidates.any(axis=(1, 2))
+                jax.debug.callback(count, len(candidates) * spent.max(), (spent * wanted).sum())
+                return found
+
+            def __call__(self, params: Any, candidates: Any) -> Any:
+                iterations, wanted = max(self.iterations, 1), candidates.any(axis=(1, 2)).sum()
+                jax.debug.callback(count, len(candidates) * iterations, wanted * iterations)
+                return super().__call__(params, candidates)
+
+        apply = Counting(network.apply.module, network.apply.config, network.apply.board)
+        return cls(dataclasses.replace(network, apply=apply), computed)
+
+    def wanted(self) -> float | None:
+        """The share that was wanted; None if nothing was computed."""
+        import jax
+
+        jax.effects_barrier()
+        total = sum(every for every, _ in self.computed)
+        return sum(wanted for _, wanted in self.computed) / total if total else None
 
 
-def prepare(name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any) -> tuple[dict[str, Any], Run]:
-    """The row of a solver on a batch, and the call to time."""
+def prepare(
+    name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any, platform: str
+) -> tuple[dict[str, Any], Run, Run]:
+    """The row of a solver on a batch, the call to time, and one whose network is counted."""
     import jax
 
     import jaxsudoku as js
     from jaxsudoku import solvers
 
-    board, batch = js.Board.classic(), len(puzzles)
-    solver = solvers.get(name)
-    config = solvers.make_config(solver, **{"lanes": -(-batch // 32) * 32} | options).resolve(
-        board, jax.default_backend()
-    )
-    shared = (network,) if solver.guided else ()
+    board = js.Board.classic()
+    solver = None if name == "mctx" else solvers.get(name)
+    config = solvers.make_config(solver or solvers.get("gumbel"), **options).resolve(board, platform)
+    key, counted = jax.random.key(0), Counted.of(network)
 
-    def run(puzzles: Any, key: Any, *shared: Any) -> Any:
-        return solver.run(board, puzzles, key, config, *shared)
+    def run_with(network: Any) -> Any:
+        def run(puzzles: Any, key: Any, params: Any) -> Any:
+            given = dataclasses.replace(network, params=params)
+            if solver is None:
+                return by_mctx(board, puzzles, config, given)
+            return solver.run(board, puzzles, key, config, *((given,) if solver.guided else ()))
 
-    placed = jax.device_put((puzzles, jax.random.key(0), *shared))
+        return jax.jit(run, compiler_options=js.compiler_options())
+
+    placed = jax.device_put((puzzles, key, network.params))
     start = time.perf_counter()
-    compiled = jax.jit(run, compiler_options=js.compiler_options()).lower(*placed).compile()
+    compiled = run_with(network).lower(*placed).compile()
     seconds = time.perf_counter() - start
     memory = compiled.memory_analysis()
-    row = {
+    row: dict[str, Any] = {
         "solver": name,
         "options": options,
-        "batch": batch,
-        "lanes": config.lanes,
+        "batch": len(puzzles),
+        "lanes": len(puzzles) if solver is None else config.lanes,
+        "chunk": len(puzzles) if solver is None else getattr(config, "chunk", 0),
         "compile_s": seconds,
         "runs_s": [],
-        "predicted_bytes": config.lanes * config.lane_bytes(board),
+        "predicted_bytes": None if solver is None else config.lanes * config.lane_bytes(board),
         "bytes": memory.temp_size_in_bytes if memory else None,
     }
-    return row, lambda: jax.block_until_ready(compiled(*placed))
+
+    def count() -> Any:
+        jax.block_until_ready(run_with(counted.network)(*placed))
+        row["wanted"] = counted.wanted()
+
+    return row, lambda: jax.block_until_ready(compiled(*placed)), count
+
+
+def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
+    """Solves puzzles by ``mctx.gumbel_muzero_policy``: a search of all, their moves, the next search of all."""
+    import jax
+    import jax.numpy as jnp
+    import mctx
+
+    from jaxsudoku import env
+    from jaxsudoku.engine.solution import Solution, Status
+    from jaxsudoku.networks.base import finite_outputs, masked_logits
+
+    size = len(puzzles)
+
+    def look(params: Any, state: Any) -> tuple[Any, Any]:
+        outputs = finite_outputs(network.apply(params, env.observe(state, board)), env.observe(state, board))
+        cell = state.cell[:, None, None]
+        logits = jnp.take_along_axis(outputs.policy, cell, axis=2)[:, :, 0]
+        return masked_logits(logits, env.legal_action_mask(state, board)), jax.nn.sigmoid(outputs.value)
+
+    def expand(params: Any, key: Any, move: Any, state: Any) -> Any:
+        del key
+        after = env.step(state, move, board, config.rules)
+        logits, value = look(params, after)
+        over = after.terminated
+        return mctx.RecurrentFnOutput(
+            reward=jnp.where(over & ~state.terminated, after.solved, False).astype(jnp.float32),
+            discount=jnp.where(over, 0.0, 1.0).astype(jnp.float32),
+            prior_logits=logits,
+            value=jnp.where(over, 0.0, value),
+        ), after
+
+    def move(now: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        state, moves, key = now
+        playing = ~state.terminated
+        logits, value = look(network.params, state)
+        with jax.numpy_dtype_promotion("standard"):
+            made = mctx.gumbel_muzero_policy(
+                network.params,
+                key,
+                mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state),
+                expand,
+                config.simulations,
+                invalid_actions=~env.legal_action_mask(state, board),
+                max_num_considered_actions=min(config.considered, board.side),
+                gumbel_scale=config.temperature,
+            )
+        after = env.step(state, made.action.astype(jnp.int32), board, config.rules)
+        return after, moves + playing.astype(jnp.int32), jax.random.fold_in(key, 1)
+
+    start = (env.init(puzzles, board, config.rules), jnp.zeros(size, jnp.int32), jax.random.key(0))
+    state, moves, _ = jax.lax.while_loop(lambda now: ~now[0].terminated.all(), move, start)
+    status = jnp.where(state.solved, Status.SOLVED, Status.UNSOLVED).astype(jnp.int8)
+    calls = moves * (config.simulations + 1)
+    stats = {
+        "network_calls": calls,
+        "network_iterations": calls * max(network.apply.iterations, 1),
+        "simulations": moves * config.simulations,
+    }
+    return Solution(env.grids(state, board), status, calls, stats)
 
 
 def measure(row: dict[str, Any], call: Run, puzzles: np.ndarray) -> None:
@@ -112,140 +218,36 @@ def measure(row: dict[str, Any], call: Run, puzzles: np.ndarray) -> None:
     row["solved"], row["wrong"] = int(right.sum()), int((claimed & ~right).sum())
     row["puzzles_per_s"] = len(puzzles) / median
     row["grids_per_s"] = int(np.asarray(found.iterations).sum()) / median
-    calls = int(np.sum(found.stats.get("network_calls", 0)))
-    row["calls_per_s"] = calls / median
+    looks, iterations, simulations = (
+        int(np.sum(found.stats.get(name, 0))) for name in ("network_calls", "network_iterations", "simulations")
+    )
+    row["looks_per_s"], row["simulations_per_s"] = looks / median, simulations / median
+    row["looks"], row["iterations_per_look"] = looks, iterations / looks if looks else 0.0
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table."""
-    median = row["median_s"]
+    median, wanted, predicted = row["median_s"], row.get("wanted"), row["predicted_bytes"]
     return report.aligned(
         [
             row["solver"],
             f"{row['batch']:,}",
+            f"{row['lanes']:,}",
+            f"{row['chunk']:,}",
             f"{row['compile_s']:.1f}",
             f"{median:,.3f}",
             f"{(max(row['runs_s']) - min(row['runs_s'])) / median:.0%}",
             f"{row['solved'] / row['batch']:.1%}",
             f"{row['puzzles_per_s']:,.1f}",
-            f"{row['grids_per_s']:,.0f}",
-            f"{row['calls_per_s']:,.0f}",
-            f"{row['predicted_bytes'] / _MIB:,.1f}",
+            f"{row['simulations_per_s']:,.0f}",
+            f"{row['looks_per_s']:,.0f}",
+            f"{row['iterations_per_look']:.1f}",
+            "-" if wanted is None else f"{wanted:.1%}",
+            f"{predicted / _MIB:,.1f}" if predicted else "-",
             f"{row['bytes'] / _MIB:,.1f}" if row["bytes"] else "-",
             f"FAILED: {row['wrong']} wrong" if row["wrong"] else "",
         ],
         _COLUMNS,
-    )
-
-
-# ---------------------------------------------------------------------- overhead
-
-
-def bare_and_ours(name: str, batch: int, options: dict[str, Any]) -> dict[str, Run]:
-    """A search with free moves, by mctx alone and by the library: calls to time."""
-    import jax
-    import jax.numpy as jnp
-    import mctx
-
-    import jaxsudoku as js
-    from jaxsudoku import env, solvers
-    from jaxsudoku.runtime.random import mix
-    from jaxsudoku.solvers.tree import evaluators, policies
-
-    board = js.Board.classic()
-    config = solvers.make_config(solvers.get(name), **options)
-    alive = jnp.zeros(batch, bool)
-    state = env.State(jnp.ones((batch, board.words), jnp.uint32), jnp.zeros(batch, jnp.int32), alive, alive)
-    seed = jnp.arange(batch, dtype=jnp.uint32)
-
-    def step(board: Any, state: Any, action: Any, rules: str) -> Any:
-        del board, rules
-        nodes = state.nodes ^ mix(state.nodes[:, :1] + action[:, None].astype(jnp.uint32))
-        return state._replace(nodes=nodes)
-
-    def evaluate(params: Any, state: Any, seed: Any) -> evaluators.Evaluation:
-        del params, seed
-        drawn = mix(state.nodes[:, : board.side]).astype(jnp.float32) * jnp.float32(2**-32)
-        one = jnp.ones(batch, jnp.int32)
-        return evaluators.Evaluation(state, drawn, drawn[:, 0], None, state.solved, one, one)
-
-    think = getattr(policies, name)(board, config, evaluate)
-    policy = {
-        "gumbel": functools.partial(
-            mctx.gumbel_muzero_policy,
-            max_num_considered_actions=min(getattr(config, "considered", 0), board.side),
-            gumbel_scale=0.0,
-        ),
-        "alphasudoku": functools.partial(mctx.muzero_policy, dirichlet_fraction=0.0, temperature=0.0),
-    }[name]
-
-    def ours(state: Any, seed: Any) -> Any:
-        with mock.patch.object(env, "step", step):
-            thought = think((), evaluate((), state, seed), seed)
-        return thought.move, thought.tree.children_visits
-
-    def bare(state: Any, seed: Any) -> Any:
-        root = evaluate((), state, seed)
-
-        def expand(params: Any, key: Any, move: Any, state: Any) -> Any:
-            after = step(state, move, board, config.rules)
-            known = evaluate(params, after, seed)
-            return mctx.RecurrentFnOutput(
-                reward=jnp.zeros(batch), discount=jnp.ones(batch), prior_logits=known.logits, value=known.value
-            ), after
-
-        with jax.numpy_dtype_promotion("standard"):
-            made = policy(
-                (),
-                jax.random.key(0),
-                mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=root.state),
-                expand,
-                config.simulations,
-                invalid_actions=jnp.zeros((batch, board.side)),
-            )
-        return made.action, made.search_tree.children_visits
-
-    def call(function: Callable[..., Any]) -> Run:
-        compiled = jax.jit(function, compiler_options=js.compiler_options()).lower(state, seed).compile()
-        return lambda: jax.block_until_ready(compiled(state, seed))
-
-    return {"ours": call(ours), "mctx": call(bare)}
-
-
-def overhead(name: str, batch: int, options: dict[str, Any], repeat: int) -> dict[str, Any]:
-    """The row of a policy: mctx and the library in turns."""
-    calls = bare_and_ours(name, batch, options)
-    runs: dict[str, list[float]] = {who: [] for who in calls}
-    for call in calls.values():
-        call()
-    for _ in range(repeat):
-        for who, call in calls.items():
-            start = time.perf_counter()
-            call()
-            runs[who].append(time.perf_counter() - start)
-    return {
-        "policy": name,
-        "batch": batch,
-        "options": options,
-        "runs_s": runs,
-        "median_s": {who: statistics.median(times) for who, times in runs.items()},
-    }
-
-
-def overhead_line(row: dict[str, Any], simulations: int) -> str:
-    """A row of that table."""
-    ours, bare = row["median_s"]["ours"], row["median_s"]["mctx"]
-    return report.aligned(
-        [
-            row["policy"],
-            f"{row['batch']:,}",
-            f"{simulations}",
-            f"{1e3 * ours:,.2f}",
-            f"{1e3 * bare:,.2f}",
-            f"{ours / bare:.2f}",
-            f"{row['batch'] * simulations / ours:,.0f}",
-        ],
-        _OVERHEAD,
     )
 
 
@@ -261,53 +263,35 @@ def main() -> int:
         return 2
     about = machine.describe(cores, ["flax", "mctx"])
     print("\n".join(machine.lines(about)))
-    options = dict(args.option or ())
+    import jax
 
-    def save(rows: list[dict[str, Any]]) -> None:
-        if args.json:
-            report.save(args.json, {"about": about, "rows": rows})
-
-    rows = (_overheads if args.overhead else _throughput)(args, options, save)
-    return int(any(row.get("wrong") for row in rows))
-
-
-def _overheads(args: argparse.Namespace, options: dict[str, Any], save: Save) -> list[dict[str, Any]]:
-    simulations = options.setdefault("simulations", 32)
-    print(report.aligned([name for name, _, _ in _OVERHEAD], _OVERHEAD))
-    rows: list[dict[str, Any]] = []
-    for name in args.solvers:
-        for batch in args.batch:
-            rows.append(overhead(name, batch, options, args.repeat))
-            print(overhead_line(rows[-1], simulations), flush=True)
-            save(rows)
-    return rows
-
-
-def _throughput(args: argparse.Namespace, options: dict[str, Any], save: Save) -> list[dict[str, Any]]:
     import jaxsudoku as js
 
+    options = dict(args.option or ())
     puzzle_set = sets.wanted(args.set, args.data)
     chosen = {} if args.iterations is None else {"iterations": args.iterations}
     network = js.load_network(args.network, **chosen)
-    print(f"set      {args.set}; network {args.network} {chosen or ''}; options {options}; repeat {args.repeat}\n")
+    platform = args.settings_of or jax.default_backend()
+    print(f"set      {args.set}; network {args.network} {chosen or ''}; options {options}; repeat {args.repeat}")
+    print(f"settings of a {platform}\n")
     print(report.aligned([name for name, _, _ in _COLUMNS], _COLUMNS))
     rows: list[dict[str, Any]] = []
-    for name in args.solvers:
-        entries = []
-        for batch in args.batch:
-            puzzles = np.random.default_rng(0).choice(
-                puzzle_set.puzzles, batch, replace=batch > len(puzzle_set.puzzles)
-            )
-            entries.append((*prepare(name, puzzles, options, network), puzzles))
-        for _, call, _ in entries:
+    for batch in args.batch:
+        drawn = np.random.default_rng(0)
+        puzzles = drawn.choice(puzzle_set.puzzles, batch, replace=batch > len(puzzle_set.puzzles))
+        entries = [prepare(name, puzzles, options, network, platform) for name in args.solvers]
+        for _, call, count in entries:
             call()
+            if args.count:
+                count()
         for _ in range(args.repeat):
-            for row, call, puzzles in entries:
+            for row, call, _ in entries:
                 measure(row, call, puzzles)
-                save(rows + [each for each, *_ in entries if each["runs_s"]])
-        print("\n".join(line(row) for row, _, _ in entries), flush=True)
         rows += [row for row, _, _ in entries]
-    return rows
+        print("\n".join(line(row) for row, _, _ in entries), flush=True)
+        if args.json:
+            report.save(args.json, {"about": about, "rows": rows})
+    return int(any(row.get("wrong") for row in rows))
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -325,7 +309,6 @@ def _option(text: str) -> tuple[str, Any]:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
-    add("--overhead", action="store_true", help="compare the trees' growth with mctx alone")
     add("--set", default="17clue", help="a puzzle set by its name (default: 17clue)")
     add("--data", help="folder of puzzle sets")
     add("--solvers", type=lambda text: text.split(","), default=["gumbel", "alphasudoku"], help="by their names")
@@ -333,8 +316,10 @@ def _parse() -> argparse.Namespace:
         "--batch",
         type=lambda text: [int(part) for part in text.split(",")],
         default=[64, 256, 1024],
-        help="puzzles in a call, each with its own lane",
+        help="puzzles in a call",
     )
+    add("--count", action="store_true", help="count the boards on which the network computes, in a run of its own")
+    add("--settings-of", choices=["cpu", "gpu", "tpu"], help="automatic settings of this platform")
     add("--option", type=_option, action="append", help="NAME=VALUE, a setting of the solvers")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=int, help="iterations of the network, if it has any")

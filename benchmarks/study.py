@@ -78,7 +78,7 @@ SETTINGS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "deep": ("one-shot", {"rules": "locked", "patience": 4}),
         "deep iterative": ("iterative", {"rules": "locked"}),
         "mcts": ("mcts", {"rules": "singles"}),
-        "alphasudoku": ("alphasudoku", {"rules": "singles"}),
+        "alphasudoku": ("alphasudoku", {"rules": "singles", "complete": False, "sure": 1.0}),
     },
 }
 

@@ -44,7 +44,7 @@ import numpy as np
 
 import jaxsudoku as js
 from jaxsudoku import env
-from jaxsudoku.solvers.tree import AlphaSudokuConfig, evaluators, policies
+from jaxsudoku.solvers.tree import AlphaSudokuConfig, evaluators, policies, proving, simulation
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
@@ -104,18 +104,21 @@ plt.show()
 # the probability of a solution, by the network. Refuted nodes are crossed out, the solution has a green ring.
 
 # %%
-config = AlphaSudokuConfig(simulations=8 if SMALL else 63, rules=rules)
-evaluate = evaluators.by_network(board, config, network)
-search = policies.alphasudoku(board, config, evaluate)
+plain = {"complete": False, "sure": 1.0}  # every position has all iterations of the network, and is left at that
+config = AlphaSudokuConfig(simulations=8 if SMALL else 63, rules=rules, **plain).resolve(board, "cpu")
+evaluator = evaluators.by_network(board, config, network)
+search = proving.search(board, config, policies.alphasudoku(board, config))
 
 
 @jax.jit
 def grow(params, puzzles):
     seeds = jnp.arange(len(puzzles), dtype=jnp.uint32)
-    return search(params, evaluate(params, env.init(puzzles, board, rules), seeds), seeds).tree
+    state = env.init(puzzles, board, rules)
+    lanes = simulation.grow(board, config, evaluator, search, params, state, seeds)
+    return lanes.tree, lanes.found
 
 
-tree = jax.tree.map(np.asarray, grow(network.params, puzzles))
+tree, answered = jax.tree.map(np.asarray, grow(network.params, puzzles))
 
 
 def nodes_below(children, node=0):
@@ -123,19 +126,19 @@ def nodes_below(children, node=0):
     return [node] + [below for child in children[node] if child >= 0 for below in nodes_below(children, child)]
 
 
+state = tree.embeddings.state
+refuted = ~(tree.children_prior_logits > -1e8).any(axis=2) & ~state.solved  # no move is left
 nodes = [nodes_below(children) for children in tree.children_index]
 sizes = np.array([len(below) for below in nodes])
-dead = np.array([refuted[below].sum() for refuted, below in zip(tree.embeddings.state.refuted, nodes, strict=True)])
-answered = tree.embeddings.found.any(axis=1)
+dead = np.array([lost[below].sum() for lost, below in zip(refuted, nodes, strict=True)])
 print(f"{answered.sum()} of {len(puzzles)} searches found the solution with at most {config.simulations} simulations")
 print(f"nodes in a tree: {sizes.min()} to {sizes.max()}, {dead.sum() / sizes.sum():.0%} of them refuted")
 
 
 # %%
 chosen = int(np.argmax(np.where(answered, dead, -1)))
-state = tree.embeddings.state
 picture = js.pictures.search_tree(
-    tree.children_index[chosen], tree.raw_values[chosen], state.refuted[chosen], state.solved[chosen]
+    tree.children_index[chosen], tree.raw_values[chosen], refuted[chosen], state.solved[chosen]
 )
 figure, axis = plt.subplots(figsize=(10, 5), layout="constrained")
 picture.plot(axis)
@@ -158,7 +161,7 @@ plt.show()
 budget = 50 if SMALL else 1000
 most = 8 if SMALL else 256
 study = {"simulations": 20, "exploration": sqrt(2)}
-guided = {"solver": "alphasudoku", "network": network}
+guided = {"solver": "alphasudoku", "network": network, **plain}
 contenders = {
     "backtracking": {"solver": "depth-first", "budget": budget},
     "network, cell by cell": {"solver": "iterative", "network": network, "patience": 1, "complete": False},

@@ -46,7 +46,7 @@ import numpy as np
 
 import jaxsudoku as js
 from jaxsudoku import env
-from jaxsudoku.solvers.tree import McgsConfig, graph
+from jaxsudoku.solvers.tree import McgsConfig, graph, simulation
 
 #: A small setting for a machine that only checks that all of it runs.
 SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
@@ -120,12 +120,12 @@ def make_search(rules, simulations, transpositions=True):
     """A function of (parameters, positions) that returns their graphs."""
     config = McgsConfig(rules=rules, simulations=simulations, transpositions=transpositions)
     config = config.resolve(board, jax.default_backend())
-    evaluate = graph.by_network(board, config, network)
+    evaluator, searches = graph.by_network(board, config, network), graph.search(board, config)
 
     @partial(jax.jit, compiler_options=js.compiler_options())
     def search(params, state):
         seeds = jnp.zeros(len(state.cell), jnp.uint32)
-        return graph.grow(board, config, evaluate, params, evaluate(params, state, seeds))
+        return simulation.grow(board, config, evaluator, searches, params, state, seeds).tree
 
     return search
 

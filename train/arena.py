@@ -23,6 +23,7 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.runtime.operations import select
 from jaxsudoku.solvers.tree import graph
+from jaxsudoku.solvers.tree.simulation import grow
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 from .games import play
@@ -100,11 +101,12 @@ def _move(board: Board, config: McgsConfig, forward: Forward) -> Callable[..., A
 
     def move(params: Params, state: env.State, playing: Array) -> tuple[Any, Array, Array, Array, Array, Array]:
         lane = jnp.arange(len(state.cell))
-        evaluate = graph.by_network(board, config, Network("arena", forward, params))
+        evaluator = graph.by_network(board, config, Network("arena", forward, params))
         state = state._replace(refuted=state.refuted | ~playing)  # these are not evaluated
-        grown = graph.grow(board, config, evaluate, params, evaluate(params, state, jnp.zeros(len(lane), jnp.uint32)))
-        found = grown.state.solved.any(axis=1)
-        answer = jax.tree.map(lambda leaf: leaf[lane, grown.state.solved.argmax(axis=1)], grown.state)
+        seeds, search = jnp.zeros(len(lane), jnp.uint32), graph.search(board, config)
+        lanes = grow(board, config, evaluator, search, params, state, seeds)
+        grown, found = lanes.tree, lanes.found
+        answer = state._replace(nodes=lanes.answer, refuted=jnp.zeros_like(found), solved=jnp.ones_like(found))
         placement = jnp.maximum(grown.move[lane, 0, graph.best(grown)], 0)
         after = select(found, answer, env.place(state, placement, board, config.rules))
         return after, found, placement, grown.size, grown.hits, env.grids(after, board)
@@ -126,7 +128,8 @@ class Arena:
         self._board, self._puzzles = board, puzzles
         self._truth = js.solve(puzzles, board=board).grids
         simulations, rules = config.arena_simulations, config.arena_rules
-        tree = GumbelConfig(simulations=simulations, cell="surest", rules=rules, budget=config.arena_budget)
+        budget = config.arena_budget
+        tree = GumbelConfig(simulations, rules, budget, cell="surest", complete=False, sure=1.0)
         self._tree: GumbelConfig = tree.resolve(board, platform)
         self._graph: McgsConfig = McgsConfig(simulations=simulations, rules=rules).resolve(board, platform)
 

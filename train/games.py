@@ -14,6 +14,7 @@ Of ``gumbel`` this is the softmax of the network's logits plus the transformed v
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -29,12 +30,12 @@ from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.runtime.random import mix
 from jaxsudoku.solvers.judging import judge
-from jaxsudoku.solvers.tree import evaluators, graph, policies, reroot
-from jaxsudoku.solvers.tree.backtracking import Advance, Lanes, Recorder, search_all, without_backtracking
-from jaxsudoku.solvers.tree.evaluators import Evaluate
-from jaxsudoku.solvers.tree.policies import Decision
-from jaxsudoku.solvers.tree.proofs import open_moves
+from jaxsudoku.solvers.tree import evaluators, graph, policies, proving
+from jaxsudoku.solvers.tree.evaluators import Evaluator
+from jaxsudoku.solvers.tree.lanes import Lanes
+from jaxsudoku.solvers.tree.simulation import Recorder, Search, search_all
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
+from jaxsudoku.solvers.tree.trees import open_moves
 
 #: Separates the choice of kept positions from the search's own randomness.
 _KEEP = np.uint32(0x7FEB352D)
@@ -43,6 +44,9 @@ _SEEN = np.uint32(0x846CA68B)
 
 #: The least probability in logarithms.
 _LEAST = 1e-9
+
+#: (lanes, those whose searches have ended bool[K], seeds uint32[K]) to the lanes with their roots moved.
+Move = Callable[[Lanes, Array, Array], Lanes]
 
 
 class Kept(NamedTuple):
@@ -118,12 +122,13 @@ def play(
       the games, in the order of the puzzles.
     """
     board = forward.board
-    evaluate, advance = _search(board, config, Network("self-play", forward, params), positions, truth is not None)
+    evaluator, search = _search(board, config, Network("self-play", forward, params), positions, truth is not None)
     recorder = Recorder(lambda width: _none(board, width, positions), lambda kept: kept._asdict())
-    advance = advance if backtracking else without_backtracking(advance)
+    if not backtracking:
+        search = search._replace(move=_without_backtracking(search.move))
     if truth is not None:
-        advance = _until_wrong(board, advance, grids_to_cubes(truth, board))
-    found = search_all(board, puzzles, key, config, evaluate, advance, params, recorder)
+        search = search._replace(move=_until_wrong(board, search.move, grids_to_cubes(truth, board)))
+    found = search_all(board, puzzles, key, config, evaluator, search, params, recorder)
     if not backtracking:  # a game that was searched ends refuted, which does not prove that its puzzle is
         refuted = (found.status == Status.UNSATISFIABLE) & (found.stats["network_calls"] > 0)
         found = found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
@@ -134,15 +139,27 @@ def play(
     return Games(puzzles, grids, solution.status, solution.iterations, stats["network_calls"], kept)
 
 
-def _until_wrong(board: Board, advance: Advance, truth: Array) -> Advance:
-    """An advance without backtracking that ends a game when its root loses a digit of the solution, refuted."""
+def _without_backtracking(move: Move) -> Move:
+    """Moves of roots that keep no alternatives: a game ends when its root is refuted, which then proves nothing."""
 
-    def once(params: Any, lanes: Lanes, seed: Array) -> Lanes:
-        lanes = advance(params, lanes, seed)
+    def once(lanes: Lanes, which: Array, seed: Array) -> Lanes:
+        lanes = move(lanes, which, seed)
+        # a root that leaves its tree is refuted and lies on the stack, above its alternatives
+        waiting = lanes.state.refuted & (lanes.depth > 0)
+        return lanes._replace(stack=lanes.stack.at[:, 0].set(lanes.top), depth=waiting.astype(jnp.int32))
+
+    return once
+
+
+def _until_wrong(board: Board, move: Move, truth: Array) -> Move:
+    """Moves without backtracking, where a game ends when its root loses a digit of the solution, refuted."""
+
+    def once(lanes: Lanes, which: Array, seed: Array) -> Lanes:
+        lanes = move(lanes, which, seed)
         waiting = lanes.depth > 0  # the root's position is on the stack
         nodes = jnp.where(waiting[:, None], lanes.top, lanes.state.nodes)
         left = env.unpack(nodes, board) & truth[lanes.puzzle]
-        wrong = ~left.any(axis=1).all(axis=1)
+        wrong = which & ~left.any(axis=1).all(axis=1)
         ended = lanes.state._replace(refuted=jnp.ones_like(wrong), solved=jnp.zeros_like(wrong))
         return lanes.with_roots(ended, wrong)._replace(depth=jnp.where(wrong, 0, lanes.depth))
 
@@ -168,40 +185,48 @@ def _none(board: Board, size: int, positions: int) -> Kept:
 
 def _search(
     board: Board, config: GumbelConfig | McgsConfig, network: Network, positions: int, every: bool
-) -> tuple[Evaluate, Advance]:
+) -> tuple[Evaluator, Search]:
     """The search of the settings, which keeps a sample of its roots, or of every position that it evaluated."""
     if isinstance(config, McgsConfig):
-        evaluate = graph.by_network(board, config, network)
 
-        def record_graph(lanes: Lanes, graphs: graph.Graph, seed: Array) -> Kept:
+        def record_graph(lanes: Lanes, which: Array, seed: Array) -> Kept:
+            graphs = lanes.tree
             policies = visited_policy(board, graphs, lanes.root.logits)
             if not every:
-                return _keep(lanes, seed, positions, *policies)
-            seen = (graphs.visits > 0) & (graphs.move >= 0).any(axis=2)
+                return _keep(lanes, which, seed, positions, *policies)
+            seen = (jnp.arange(graphs.visits.shape[1]) < graphs.size[:, None]) & (graphs.move >= 0).any(axis=2)
             node = evaluators.random_choice(seen, mix(seed ^ _SEEN))
             nodes = jnp.take_along_axis(graphs.state.nodes, node[:, None, None], axis=1)[:, 0]
-            return _keep(lanes, seed, positions, *policies, nodes)
+            return _keep(lanes, which, seed, positions, *policies, nodes)
 
-        return evaluate, graph.along_graph(board, config, evaluate, record_graph)
-    evaluate = evaluators.by_network(board, config, network)
+        return graph.by_network(board, config, network), graph.search(board, config, record_graph)
 
-    def record(lanes: Lanes, decision: Decision, seed: Array) -> Kept:
+    def record(lanes: Lanes, which: Array, moves: Array, seed: Array) -> Kept:
+        del moves
         prior = jax.nn.softmax(lanes.root.logits, axis=1)  # the tree's no longer has refuted moves
-        return _keep(lanes, seed, positions, lanes.state.cell, improved_policy(decision.tree), prior)
+        return _keep(lanes, which, seed, positions, lanes.state.cell, improved_policy(lanes.tree), prior)
 
-    return evaluate, reroot.along_tree(board, config, policies.gumbel(board, config, evaluate), record)
+    search = proving.search(board, config, policies.gumbel(board, config), record)
+    return evaluators.by_network(board, config, network), search
 
 
 def _keep(
-    lanes: Lanes, seed: Array, positions: int, cell: Array, policy: Array, prior: Array, nodes: Array | None = None
+    lanes: Lanes,
+    searched: Array,
+    seed: Array,
+    positions: int,
+    cell: Array,
+    policy: Array,
+    prior: Array,
+    nodes: Array | None = None,
 ) -> Kept:
     """Keeps a uniform sample of the searches of each game (reservoir sampling, Vitter 1985).
 
-    Of a search it keeps the root, or the position ``nodes`` uint32[K, words].
+    Of a search, in the lanes ``searched`` bool[K], it keeps the root, or the position ``nodes`` uint32[K, words].
     """
     kept: Kept = lanes.record
     nodes = lanes.state.nodes if nodes is None else nodes
-    lane, searched = jnp.arange(len(kept.searched)), ~lanes.state.terminated
+    lane = jnp.arange(len(kept.searched))
     turn = (mix(seed ^ _KEEP) % (kept.searched + 1).astype(jnp.uint32)).astype(jnp.int32)
     place = jnp.where(kept.searched < positions, kept.searched, turn)
     place = jnp.where(searched, place, positions)  # past the end: dropped
@@ -221,7 +246,7 @@ def improved_policy(tree: mctx.Tree) -> Array:
     root = mctx.Tree.ROOT_INDEX
     with jax.numpy_dtype_promotion("standard"):
         q = jax.vmap(mctx.qtransform_completed_by_mix_value, (0, None))(tree, root)
-    there = open_moves(tree)[:, root]
+    there = open_moves(tree)
     policy: Any = jax.nn.softmax(tree.children_prior_logits[:, root] + q, axis=1, where=there)
     return jnp.where(there.any(axis=1, keepdims=True), policy, 0.0).astype(jnp.float32)
 
@@ -243,7 +268,7 @@ def visited_policy(board: Board, graphs: graph.Graph, logits: Array) -> tuple[Ar
     prior = jax.nn.sigmoid(logits.reshape(len(lane), board.side, board.cells)[lane, :, cell])
     prior /= jnp.maximum(prior.sum(axis=1, keepdims=True), _LEAST)
     digit = jnp.where((moves >= 0) & (moves % board.cells == cell[:, None]), moves // board.cells, board.side)
-    there = graph.open_edges(graphs)[:, 0]
+    there = graph.open_edges(graphs, 0)
 
     def by_digit(values: Array) -> Array:
         """The sum of edges' values for each digit of the cell."""

@@ -6,8 +6,6 @@ on, and all its positions have certain targets. Positions of solved games have t
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -16,7 +14,8 @@ from jaxsudoku import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.solvers.tree import evaluators, policies
+from jaxsudoku.solvers.tree import evaluators, policies, proving
+from jaxsudoku.solvers.tree.simulation import grow
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 
 from .games import Games, improved_policy, random_kept
@@ -47,17 +46,15 @@ def reanalyse(
     state = env.from_nodes(kept.nodes[row, place], board, config.rules)
     state = state._replace(refuted=state.refuted | ~wanted)  # terminated positions cost no network call
     seed = jax.random.bits(seed_key, place.shape, jnp.uint32)
-    evaluate = evaluators.by_network(board, config, Network("self-play", forward, params))
-    root = evaluate(params, state, seed)
-    tree = policies.gumbel(board, config, evaluate)(params, root, seed).tree
-    node: Any = tree.embeddings
-    found = wanted & node.found.any(axis=1)
-    answer = jax.tree.map(lambda leaf: leaf[row, node.found.argmax(axis=1)], node.state)
+    evaluator = evaluators.by_network(board, config, Network("self-play", forward, params))
+    search = proving.search(board, config, policies.gumbel(board, config))
+    lanes = grow(board, config, evaluator, search, params, state, seed)
+    found, answer = wanted & lanes.found, lanes.state._replace(nodes=lanes.answer)
     to = jnp.where(wanted, chosen, len(games.status))  # others are dropped
     solved = jnp.where(found, chosen, len(games.status))
     kept = games.kept._replace(
-        cell=games.kept.cell.at[to, place].set(root.state.cell, mode="drop"),
-        policy=games.kept.policy.at[to, place].set(improved_policy(tree), mode="drop"),
+        cell=games.kept.cell.at[to, place].set(lanes.state.cell, mode="drop"),
+        policy=games.kept.policy.at[to, place].set(improved_policy(lanes.tree), mode="drop"),
     )
     return games._replace(
         solutions=games.solutions.at[solved].set(env.grids(answer, board), mode="drop"),

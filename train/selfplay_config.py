@@ -65,7 +65,8 @@ class PlayConfig(Config):
             config = McgsConfig(simulations=self.simulations, rules=self.rules, budget=self.budget)
         else:
             names = ("simulations", "considered", "temperature", "cell", "rules", "budget")
-            config = GumbelConfig(**{name: getattr(self, name) for name in names})
+            options = {name: getattr(self, name) for name in names}
+            config = GumbelConfig(**options, complete=False, sure=1.0)  # a game learns from what it searches
         resolved: GumbelConfig | McgsConfig = config.resolve(board, platform)
         return resolved
 

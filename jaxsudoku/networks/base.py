@@ -35,6 +35,32 @@ LARGEST = 1e6
 Params = dict[Any, Any]
 
 
+class Halt(NamedTuple):
+    """When an iterative network stops at a position.
+
+    Attributes:
+      most: most iterations, at least 1.
+      sure: the probability of a digit of an open cell from which the position needs no more, tested after every few
+        iterations; None to do all.
+      every: iterations from one test to the next.
+    """
+
+    most: int
+    sure: float | None = None
+    every: int = 4
+
+    @property
+    def sure_from(self) -> float:
+        """The probability as a number."""
+        return 1.0 if self.sure is None else self.sure
+
+    def is_sure(self, policy: Array, candidates: Array) -> Array:
+        """Whether an open cell has a sure digit, or none is open: logits [B, side, cells] of candidates to bool[B]."""
+        several = candidates & (candidates.sum(axis=1, keepdims=True) > 1)
+        likely = jax.nn.softmax(policy.astype(jnp.float32), axis=1, where=candidates)
+        return (several & (likely >= self.sure_from)).any(axis=(1, 2)) | ~several.any(axis=(1, 2))
+
+
 class Outputs(NamedTuple):
     """Policy and value of a batch of positions; a pytree.
 
@@ -89,7 +115,8 @@ class NetworkModule(nnx.Module):
     """The base class of architectures: an NNX module that keeps nothing but parameters.
 
     An architecture without iterations defines ``__init__`` and ``__call__`` only. One with iterations has a field
-    ``iterations`` in its config and a carry: a pytree whose leaves have the batch on the last axis but one.
+    ``iterations`` in its config and a carry: a pytree whose leaves have the batch on the last axis but one. Its
+    ``iterate`` makes ``halt.most`` further iterations; it may stop at positions that are sure before (``Halt``).
 
     Attributes:
       equivariant: whether the policy is exactly equivariant under the symmetries of the board.
@@ -108,10 +135,10 @@ class NetworkModule(nnx.Module):
         """The carry before the first iteration; None for a network without iterations."""
         del candidates
 
-    def iterate(self, candidates: Array, carry: Any, iterations: int) -> Any:
-        """The carry after further iterations."""
-        del candidates, iterations
-        return carry
+    def iterate(self, candidates: Array, carry: Any, halt: Halt) -> tuple[Any, Array]:
+        """The carry after further iterations, and their number for each board, int32[B]."""
+        del halt
+        return carry, jnp.ones(len(candidates), jnp.int32)
 
     def readout(self, candidates: Array, carry: Any) -> Outputs:
         """The outputs for a carry."""
@@ -151,22 +178,35 @@ class Forward:
         """The carry for ``resume`` and ``unroll`` before the first iteration; None without iterations."""
         return self._bind(params, candidates).initialize_carry(candidates)
 
-    def resume(self, params: Params, candidates: Array, carry: Any, fresh: Array) -> tuple[Outputs, Any]:
-        """Continues the configured number of iterations from a carry; without iterations, the same as a call.
+    def look(self, params: Params, candidates: Array, halt: Halt) -> tuple[Outputs, Array]:
+        """The outputs of a call that stops early, and the iterations of each position, int32[B]."""
+        return self.resume(params, candidates, self.initialize_carry(params, candidates), None, halt)[::2]
+
+    def resume(
+        self, params: Params, candidates: Array, carry: Any, fresh: Array | None, halt: Halt | None = None
+    ) -> tuple[Outputs, Any, Array]:
+        """Continues from a carry; without iterations, the same as a call.
 
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
           carry: the carry of these positions, as ``initialize_carry`` or an earlier call returned it.
-          fresh: bool[B], the positions whose carry is reset first.
+          fresh: bool[B], the positions whose carry is reset first; None for none.
+          halt: when to stop; None after the configured number of iterations.
 
         Returns:
-          ``Outputs`` as of a call, and the new carry.
+          ``Outputs`` as of a call, the new carry, and the iterations of each position, int32[B]; 1 without iterations.
         """
         module = self._bind(params, candidates)
-        carry = _reset(module, candidates, carry, fresh)
-        carry = module.iterate(candidates, carry, getattr(self.config, "iterations", 0))
-        return self._masked(module.readout(candidates, carry), candidates), carry
+        if fresh is not None:
+            carry = _reset(module, candidates, carry, fresh)
+        carry, spent = module.iterate(candidates, carry, halt or Halt(self.iterations))
+        return self._masked(module.readout(candidates, carry), candidates), carry, spent
+
+    @property
+    def iterations(self) -> int:
+        """The configured number of iterations; 0 of a network without."""
+        return getattr(self.config, "iterations", 0)
 
     def unroll(
         self, params: Params, candidates: Array, carry: Any = None, fresh: Array | None = None

@@ -32,15 +32,16 @@ from jaxsudoku.core.house_tables import houses_of_cells
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import Config, Range
 
-from .base import NetworkModule, Outputs
+from .base import Halt, NetworkModule, Outputs
 from .layers import MOST_WIDTH, Dtype, Turns, Width, linear, maximum
 from .packed import Family, Packing, maximum_by_index, pack
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
 _SCORES = 8.0
 
-#: Most boards that are evaluated together where open candidates alone are computed.
-_FEW = 8
+#: Most candidates of the boards that are evaluated together where open candidates alone are computed; one board at
+#: least. More make it no faster, as a core's cache holds few.
+_FEW = 1024
 
 #: Scale of sums over a group: they start at about the size of a message.
 _SUMMED = 1 / 3
@@ -99,7 +100,7 @@ class CubeNet(NetworkModule):
     def __call__(self, candidates: Array) -> Outputs:
         """The outputs after all iterations."""
         carry = self.initialize_carry(candidates)
-        return self.readout(candidates, self.iterate(candidates, carry, self.config.iterations))
+        return self.readout(candidates, self.iterate(candidates, carry, Halt(self.config.iterations))[0])
 
     def unroll(self, candidates: Array, carry: Array) -> tuple[Outputs, Array]:
         """The outputs after each iteration, and the carry; gradients keep one vector a candidate and iteration."""
@@ -146,34 +147,67 @@ class CubeNet(NetworkModule):
         """The features before the first iteration: float32[*cube, B, width]."""
         return self.embed(self._seen(candidates))
 
-    def iterate(self, candidates: Array, carry: Array, iterations: int) -> Array:
-        """The features after further iterations."""
+    def iterate(self, candidates: Array, carry: Array, halt: Halt) -> tuple[Array, Array]:
+        """The features after further iterations, and their number for each board, int32[B]."""
 
-        def all_candidates(features: Array, seen: Array) -> Array:
+        def all_candidates(features: Array, seen: Array) -> tuple[Array, Array]:
             step = functools.partial(self._step, seen=seen, families=_families(self.board))
-            return lax.fori_loop(0, iterations, lambda _, features: step(features), features)
 
-        def few_boards(features: Array, seen: Array) -> Array:
-            packing, seen = self._pack(seen), _rows(seen)
+            def sure(features: Array) -> Array:
+                return halt.is_sure(self._outputs(features, seen).policy, candidates)
 
-            def make(size: int, families: Sequence[Family]) -> Callable[[Array], Array]:
-                step = functools.partial(self._step, seen=seen[packing.order[:size]], families=self._groups(families))
-                loop = functools.partial(lax.fori_loop, 0, iterations, lambda _, rows: step(rows))
-                return lambda rows: rows.at[:size].set(loop(rows[:size]))
+            return _iterated(halt, step, sure, lambda over: over[:, None], features, features.shape[-2])
 
-            rows = packing.switch(make, _rows(features)[packing.order])
-            return rows[packing.place].reshape(features.shape)
+        def few_boards(features: Array, seen: Array) -> tuple[Array, Array]:
+            packing, seen, batch = self._pack(seen), _rows(seen), seen.shape[-2]
 
-        def open_candidates(features: Array, seen: Array) -> Array:
+            def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Array, Array]]:
+                order, groups = packing.order[:size], self._groups(families)
+                step = functools.partial(self._step, seen=seen[order], families=groups)
+
+                def sure(rows: Array) -> Array:
+                    return self._rows_are_sure(halt, rows, seen[order], families[_CELL], order % batch, batch)
+
+                def iterated(rows: Array) -> tuple[Array, Array]:
+                    by_row = functools.partial(jnp.take, indices=order % batch, axis=0)
+                    leading, spent = _iterated(halt, step, sure, lambda over: by_row(over)[:, None], rows[:size], batch)
+                    return rows.at[:size].set(leading), spent
+
+                return iterated
+
+            rows, spent = packing.switch(make, _rows(features)[packing.order])
+            return rows[packing.place].reshape(features.shape), spent
+
+        def open_candidates(features: Array, seen: Array) -> tuple[Array, Array]:
             """A few boards at a time, whose features stay in the cache; the last are filled up with empty ones."""
             batch = features.shape[-2]
-            size = min(batch, _FEW)
-            parts = [_parts(x, size) for x in (features, seen)]
-            found = jnp.moveaxis(lax.map(lambda part: few_boards(*part), tuple(parts)), 0, -3)
-            return found.reshape(*features.shape[:-2], -1, features.shape[-1])[..., :batch, :]
+            size = min(batch, max(_FEW // self.board.candidates, 1))
+            parts = tuple(_parts(x, size) for x in (features, seen))
+            nothing = jnp.zeros(size, jnp.int32)
 
-        found: Array = self._on_platform(all_candidates, open_candidates, carry, self._seen(candidates))
+            def part(given: tuple[Array, Array]) -> tuple[Array, Array]:
+                return lax.cond(given[1].any(), few_boards, lambda features, _: (features, nothing), *given)
+
+            found, spent = lax.map(part, parts)
+            found = jnp.moveaxis(found, 0, -3).reshape(*features.shape[:-2], -1, features.shape[-1])
+            return found[..., :batch, :], spent.reshape(-1)[:batch]
+
+        found: tuple[Array, Array]
+        found = self._on_platform(all_candidates, open_candidates, carry, self._seen(candidates))
         return found
+
+    def _rows_are_sure(self, halt: Halt, rows: Array, seen: Array, cells: Family, lane: Array, batch: int) -> Array:
+        """As ``Halt.is_sure`` of the policy of rows [N, width] of the boards ``lane`` [N]: bool[B]."""
+        is_open, several = seen[:, 0] > 0, seen[:, 0] > seen[:, 1]  # several: one of the candidates of its cell
+        logits = jnp.where(is_open, self.policy(self.final_norm(rows))[:, 0], -jnp.inf)
+        most = jnp.full(cells.size, -jnp.inf).at[cells.groups[0]].max(logits, mode="drop")
+        share = jnp.where(is_open, jnp.exp(logits - cells.spread(most[:, None])[:, 0]), 0.0)
+        total = cells.spread(cells.sum(share[:, None]))[:, 0]
+
+        def any_of(flags: Array) -> Array:
+            return jnp.zeros(batch, bool).at[lane].max(flags)
+
+        return any_of(several & (share >= halt.sure_from * total)) | ~any_of(several)
 
     def _on_platform(self, everywhere: Callable[..., Any], on_cpu: Callable[..., Any], *operands: Array) -> Any:
         """On a CPU the form that computes open candidates alone, unless groups take maxima."""
@@ -248,6 +282,40 @@ class CubeNet(NetworkModule):
         pooled = jnp.concatenate([mean, most], axis=-1)
         value: Array = self.value(jax.nn.relu(self.value_hidden(pooled)))[:, 0]
         return value
+
+
+def _iterated(
+    halt: Halt,
+    step: Callable[[Array], Array],
+    sure: Callable[[Array], Array],
+    by_board: Callable[[Array], Array],
+    features: Array,
+    batch: int,
+) -> tuple[Array, Array]:
+    """The features after further iterations, and their number for each of B boards, int32[B].
+
+    Args:
+      halt: when to end.
+      step: an iteration.
+      sure: features to bool[B], which boards need no more.
+      by_board: bool[B] to the shape of the features.
+      features: the features.
+      batch: B.
+    """
+    if halt.sure is None:
+        return lax.fori_loop(0, halt.most, lambda _, x: step(x), features), jnp.full(batch, halt.most, jnp.int32)
+
+    def further(now: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        features, spent, over = now
+        number = jnp.minimum(halt.every, halt.most - spent.max())
+        after = lax.fori_loop(0, number, lambda _, x: step(x), features)
+        spent += jnp.where(over, 0, number)
+        after = jnp.where(by_board(over), features, after)  # a board's outputs do not depend on the others
+        return after, spent, over | sure(after) | (spent >= halt.most)
+
+    start = (features, jnp.zeros(batch, jnp.int32), jnp.zeros(batch, bool))
+    features, spent, _ = lax.while_loop(lambda now: ~now[2].all(), further, start)
+    return features, spent
 
 
 class RMSNorm(nnx.Module):

@@ -340,7 +340,7 @@ def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> 
     """
     from jaxsudoku.networks.base import finite_outputs  # loads flax, which a network has loaded already
 
-    outputs, carry = network.apply.resume(network.params, cubes, carry, fresh)
+    outputs, carry, _ = network.apply.resume(network.params, cubes, carry, fresh)
     policy = finite_outputs(outputs, cubes).policy
     return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carry
 

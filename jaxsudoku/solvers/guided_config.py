@@ -22,14 +22,17 @@ from jaxsudoku.runtime.settings import NonNegative, Positive, Share
 #: cell if its digit has a probability of at least 0.99, otherwise the least confident of those with fewest candidates.
 Cell = Literal["fewest", "likely", "doubtful", "surest", "either"]
 
-#: Positions that a network evaluates together on a CPU: more make CubeNet no faster, as a core's cache holds few. An
-#: accelerator takes all lanes.
-_CPU_CHUNK = 2
+#: Positions that a network evaluates together on a CPU, where more make CubeNet no faster, as a core's cache holds few;
+#: and on an accelerator.
+_CPU_CHUNK, _CHUNK = 1, 128
 
 
 def with_chunk(config: Any, platform: str) -> Any:
-    """Settings whose ``lanes`` are resolved, with a ``chunk`` that suits the machine."""
-    return dataclasses.replace(config, chunk=config.chunk or (_CPU_CHUNK if platform == "cpu" else config.lanes))
+    """Settings whose ``lanes`` are resolved, with a ``chunk`` that suits the machine, pooled or not."""
+    cpu = platform == "cpu"
+    config = dataclasses.replace(config, chunk=config.chunk or min(_CPU_CHUNK if cpu else _CHUNK, config.lanes))
+    pooled = getattr(config, "pooled", False)
+    return config if pooled is not None else dataclasses.replace(config, pooled=not cpu)
 
 
 @dataclasses.dataclass(frozen=True)

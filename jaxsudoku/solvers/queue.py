@@ -123,7 +123,7 @@ class Method(NamedTuple, Generic[State]):
     ready: Callable[[State], Array] | None = None
     prepare: Callable[[State, Array], State] | None = None
     error: Callable[[State], Array] | None = None
-    narrow_from: int = NARROWER + 1
+    narrow_from: int | None = NARROWER + 1
 
 
 def saturating_add(total: Array, more: Array | int) -> Array:
@@ -186,7 +186,8 @@ def run(
     shapes = jax.eval_shape(lambda: method.init(queue.at(nobody, queue.first())))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
     now = _Lanes(state, nobody, nobody, jnp.ones(width, bool), queue.first(), found)
-    few = -(-width // NARROWER) if width >= method.narrow_from else 0
+    narrows = method.narrow_from is not None and width >= method.narrow_from
+    few = -(-width // NARROWER) if narrows else 0
 
     def many(now: _Lanes) -> Array:
         return (now.busy.sum() > few if few else now.at_work.any()) | queue.more(now.round)

@@ -109,7 +109,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:gumbel",
             GumbelConfig,
             complete=True,
-            stats=("network_calls", "changes"),
+            stats=("network_calls", "network_iterations", "simulations", "changes"),
         ),
         Solver(
             "alphasudoku",
@@ -117,7 +117,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:alphasudoku",
             AlphaSudokuConfig,
             complete=True,
-            stats=("network_calls", "changes"),
+            stats=("network_calls", "network_iterations", "simulations", "changes"),
         ),
         Solver(
             "mcgs",
@@ -125,7 +125,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:mcgs",
             McgsConfig,
             complete=True,
-            stats=("network_calls",),
+            stats=("network_calls", "network_iterations", "simulations"),
         ),
         Solver(
             "mcts",
@@ -133,7 +133,7 @@ SOLVERS: dict[str, Solver] = {
             "tree.search:mcts",
             MctsConfig,
             complete=True,
-            stats=("changes",),
+            stats=("simulations", "changes"),
         ),
         Solver(
             "depth-first",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
 from jaxsudoku.networks import Forward, packed, widening
+from jaxsudoku.networks.base import Halt
 from jaxsudoku.networks.cube import CubeNet, _cube
 from jaxsudoku.networks.packed import Family, maximum_by_index, pack
 from jaxsudoku.runtime.random import as_key
@@ -131,11 +132,32 @@ def test_resuming_is_doing_more_iterations():
     whole, _ = jax.tree.map(np.asarray, unrolled(longer(apply, 8), params, seen))
     shape = jax.eval_shape(apply.initialize_carry, params, seen).shape
     carry = np.full(shape, 7, np.float32)  # that of other positions
-    first, carry = resume(params, seen, carry, np.array([True, True, True]))
-    second, carry = resume(params, seen, carry, np.array([False, True, False]))
+    first, carry, _ = resume(params, seen, carry, np.array([True, True, True]))
+    second, carry, _ = resume(params, seen, carry, np.array([False, True, False]))
     np.testing.assert_allclose(first.policy, whole.policy[3], atol=1e-4, rtol=0)
     np.testing.assert_allclose(np.asarray(second.policy)[::2], whole.policy[7, ::2], atol=1e-4, rtol=0)
     np.testing.assert_allclose(np.asarray(second.policy)[1], whole.policy[3, 1], atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("maximum", [False, True])
+def test_a_network_stops_at_each_position_when_it_is_sure_there(maximum):
+    """It has then the outputs of that iteration, whatever the others of its batch still need."""
+    network, seen = cube(SIX, maximum=maximum), some_candidates(SIX, 5, 1)
+    params = network.params | {"policy": jax.tree.map(lambda leaf: 4 * leaf, network.params["policy"])}
+    each, _ = jax.tree.map(np.asarray, unrolled(longer(network.apply, 12), params, seen))
+    likely = np.where(seen, np.exp(each.policy - each.policy.max(axis=2, keepdims=True)), 0)
+    likely /= likely.sum(axis=2, keepdims=True)
+    surest = np.where(seen & (seen.sum(axis=1, keepdims=True) > 1), likely, 0).max(axis=(2, 3))  # [12, 5]
+    sure = float(np.sort(surest[2])[2:4].mean())  # some are so sure after three iterations, others are not
+    halt = Halt(most=12, sure=sure, every=3)
+    look = jax.jit(functools.partial(network.apply.look, halt=halt))
+    outputs, spent = jax.tree.map(np.asarray, look(params, seen))
+    reached = surest[2::3] >= sure
+    expected = np.where(reached.any(axis=0), 3 * (reached.argmax(axis=0) + 1), 12)
+    np.testing.assert_array_equal(spent, expected)
+    assert len(set(spent.tolist())) > 1
+    for board, number in enumerate(spent):
+        np.testing.assert_allclose(outputs.policy[board], each.policy[number - 1, board], atol=1e-4, rtol=0)
 
 
 def test_unrolling_continues_from_a_carry():

@@ -72,8 +72,8 @@ class Slow(Table):
     def initialize_carry(self, candidates):
         return jnp.zeros((len(candidates), 1))
 
-    def iterate(self, candidates, carry, iterations):
-        return carry + iterations
+    def iterate(self, candidates, carry, halt):
+        return carry + halt.most, jnp.full(len(candidates), halt.most)
 
     def readout(self, candidates, carry):
         outputs = self(candidates)

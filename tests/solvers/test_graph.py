@@ -12,7 +12,7 @@ import reference
 from random_networks import random_network
 
 from jaxsudoku import compiler_options, env
-from jaxsudoku.solvers.tree import McgsConfig, evaluators, graph
+from jaxsudoku.solvers.tree import McgsConfig, evaluators, graph, simulation
 
 FOUR = reference.SMALL["4x4"]
 LANES = 32
@@ -33,11 +33,13 @@ def kernel(**options):
     """The roots of puzzles and their graphs, as a compiled function."""
     config = McgsConfig(**{"simulations": 24, "rules": "none", "exploration": 4.0, **options})
     network = random_network(FOUR)
-    evaluate = graph.by_network(FOUR, config, network)
+    config = config.resolve(FOUR, "cpu")
+    evaluator, search = graph.by_network(FOUR, config, network), graph.search(FOUR, config)
 
     def grow(puzzles):
-        root = evaluate(network.params, env.init(puzzles, FOUR, config.rules), np.zeros(LANES, np.uint32))
-        return root, graph.grow(FOUR, config, evaluate, network.params, root)
+        state, seeds = env.init(puzzles, FOUR, config.rules), np.zeros(LANES, np.uint32)
+        lanes = simulation.grow(FOUR, config, evaluator, search, network.params, state, seeds)
+        return lanes._replace(tree=None), lanes.tree
 
     return jax.jit(grow, compiler_options=compiler_options())
 

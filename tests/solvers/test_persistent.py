@@ -16,7 +16,7 @@ from random_networks import random_network
 import jaxsudoku as js
 from jaxsudoku import compiler_options, solvers
 from jaxsudoku.engine.solution import Status
-from jaxsudoku.solvers.tree.persistent import with_root
+from jaxsudoku.solvers.tree.trees import with_root
 
 FOUR = reference.SMALL["4x4"]
 

@@ -18,14 +18,13 @@ from random_networks import random_network
 from jaxsudoku import compiler_options, env, solvers
 from jaxsudoku.core import propagation
 from jaxsudoku.engine.solution import Status
-from jaxsudoku.networks import Outputs
-from jaxsudoku.networks.base import ABSENT
+from jaxsudoku.networks import Outputs, make_network
+from jaxsudoku.networks.base import ABSENT, Halt
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import tree
 from jaxsudoku.solvers.guided_exact import guided_branch
-from jaxsudoku.solvers.queue import Start
-from jaxsudoku.solvers.roots import make_roots
-from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proofs
+from jaxsudoku.solvers.looks import Looker, apply_where
+from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proving, simulation, trees
 from jaxsudoku.solvers.tree.tree_config import Cell
 
 FOUR = reference.SMALL["4x4"]
@@ -129,17 +128,19 @@ def planes_of(board, puzzles):
 
 @pytest.mark.slow
 def test_a_temperature_draws_among_legal_digits():
-    config = tree.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0)
-    evaluate = evaluators.by_network(FOUR, config, random_network(FOUR))
-    think = policies.alphasudoku(FOUR, config, evaluate)
+    config = tree.AlphaSudokuConfig(simulations=1, rules="none", temperature=1.0, chunk=8, pooled=False)
+    network = random_network(FOUR)
+    search = proving.search(FOUR, config, policies.alphasudoku(FOUR, config))
     puzzles, seed = hard(FOUR, "none", 32), np.arange(32, dtype=np.uint32)
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.init(puzzles, FOUR, "none"), seed)
-        return root.logits, think(params, root, seed).tree.children_prior_logits[:, 0]
+        evaluator = evaluators.by_network(FOUR, config, network)
+        state = env.init(puzzles, FOUR, "none")
+        lanes = simulation.grow(FOUR, config, evaluator, search, params, state, seed)
+        return lanes.root.logits, lanes.tree.children_prior_logits[:, 0]
 
-    plain, drawn = map(np.asarray, both(random_network(FOUR).params))
+    plain, drawn = map(np.asarray, both(network.params))
     legal = plain > ABSENT / 2
     noise = (drawn - plain)[legal & (drawn > ABSENT / 2)]  # a move may have been refuted
     assert (drawn[~legal] <= ABSENT / 2).all()
@@ -186,7 +187,7 @@ def test_restarts_see_a_puzzle_anew_when_its_budget_is_spent():
     whole = run("mcts", FOUR, puzzles, **options, lanes=32)
     truth = [Status.SOLVED if reference.count(FOUR, puzzle, 1) else Status.UNSATISFIABLE for puzzle in puzzles]
     np.testing.assert_array_equal(whole.status, truth)
-    assert set(whole.stats) == {"changes"}
+    assert set(whole.stats) == {"simulations", "changes"}
     part = run("mcts", FOUR, puzzles, **options, lanes=64, budget=5, restarts=2)
     once = (part.status != Status.UNSOLVED) & (part.iterations < 5)
     assert once.any()
@@ -211,27 +212,19 @@ def test_a_refuted_move_is_taken_up_to_all_ancestors_that_have_no_other():
     logits[1, 2, 0] = 0.1  # in the second lane node 2 has another move
     parents, taken = np.full((width, nodes), -1), np.full((width, nodes), -1)
     parents[:, 1:5], taken[:, 1:5] = [0, 1, 2, 0], [0, 2, 3, 1]
-    dead = np.zeros((width, nodes), bool)
-    dead[:, 3] = True
-    state = env.State(np.zeros((width, nodes, 2), np.uint32), np.zeros((width, nodes), np.int32), dead, ~dead & False)
-    nothing = np.zeros((width, nodes), np.int32)
-    node = proofs.Node(state, None, ~dead & False, nothing, nothing, nothing.astype(np.uint32))
+    node = np.arange(width * nodes).reshape(width, nodes)
     tree = tree_of(logits, parents, taken, node)
 
     @jax.jit
-    def proved(tree):
-        proven = proofs._prove(tree, 3)
-        return proofs.open_moves(proven), proven.embeddings.state.refuted, proofs.decided(proven)
+    def refuted(tree):
+        lost = trees.refute(tree, np.array([True, True]), np.array([3, 3]))
+        return [trees.open_moves(lost, np.full(width, node)) for node in range(5)]
 
-    left, refuted, decided = map(np.asarray, proved(tree))
+    left = np.stack([np.asarray(each) for each in refuted(tree)], axis=1)
     assert not left[0, [1, 2]].any()
     np.testing.assert_array_equal(left[0, 0], [False, True, False, False])
     np.testing.assert_array_equal(left[1, 2], [True, False, False, False])
     np.testing.assert_array_equal(left[1, [0, 1]], logits[1, [0, 1]] > 0)
-    np.testing.assert_array_equal(
-        refuted[:, :5], [[False, True, True, True, False], [False, False, False, True, False]]
-    )
-    np.testing.assert_array_equal(decided, [True, False])
 
 
 def tree_of(logits, parents, taken, node):
@@ -262,19 +255,24 @@ def tree_of(logits, parents, taken, node):
 def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
     """On a nearly empty board no short search comes to an end, so both grow the same tree."""
     board, net = SIX, random_network(SIX)
-    config = tree.GumbelConfig(simulations=12, considered=4, rules="none")
-    evaluate = evaluators.by_network(board, config, net)
-    think = policies.gumbel(board, config, evaluate)
+    config = tree.GumbelConfig(simulations=12, considered=4, rules="none", complete=False, chunk=4, pooled=False)
+    evaluator = evaluators.by_network(board, config, net)
+    search = proving.search(board, config, policies.gumbel(board, config))
     puzzles, seed = reference.solvable(board, 4, givens=4), np.arange(4, dtype=np.uint32)
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def both(params):
-        root = evaluate(params, env.init(puzzles, board, "none"), seed)
-        ours = think(params, root, seed)
+        def evaluate(state):
+            choices = env.legal_placement_mask(state, board)
+            outputs = net.apply(params, env.observe(state, board))
+            return evaluator.read(evaluators.View(state, choices, ~state.terminated, outputs))
+
+        start = env.init(puzzles, board, "none")
+        ours, root = simulation.grow(board, config, evaluator, search, params, start, seed), evaluate(start)
 
         def expand(params, key, move, state):
             after = env.step(state, move, board, "none")
-            known = evaluate(params, after, seed)
+            known = evaluate(after)
             one = jnp.ones(4)
             return mctx.RecurrentFnOutput(
                 reward=0 * one, discount=one, prior_logits=known.logits, value=known.value
@@ -294,7 +292,7 @@ def test_gumbel_is_that_of_mctx_where_nothing_is_proven():
         return ours, theirs
 
     ours, theirs = both(net.params)
-    np.testing.assert_array_equal(ours.move, theirs.action)
+    np.testing.assert_array_equal(jax.jit(policies.gumbel(board, config).decide)(ours.tree), theirs.action)
     np.testing.assert_array_equal(ours.tree.children_visits, theirs.search_tree.children_visits)
     np.testing.assert_array_equal(ours.tree.children_index, theirs.search_tree.children_index)
     np.testing.assert_allclose(ours.tree.node_values, theirs.search_tree.node_values, atol=1e-6)
@@ -314,8 +312,8 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
         return net.apply(params, cubes)
 
     counted = dataclasses.replace(net, apply=counting)
-    ask = jax.jit(functools.partial(evaluators.apply_where, counted, chunk=together))
-    some, every = (jax.tree.map(np.asarray, found) for found in (ask(net.params, cubes, wanted), net(cubes)))
+    ask = jax.jit(functools.partial(apply_where, Looker(counted, together)))
+    some, every = (jax.tree.map(np.asarray, found) for found in (ask(net.params, cubes, wanted)[0], net(cubes)))
     for one, other in zip(some, every, strict=True):
         np.testing.assert_allclose(one[wanted], other[wanted], atol=1e-5)
     jax.effects_barrier()
@@ -334,8 +332,8 @@ def test_votes_are_the_mean_of_what_a_network_says_under_symmetries(chunk):
 
     def unfairness(votes):
         net = types.SimpleNamespace(apply=favouring, board=FOUR)
-        ask = jax.jit(functools.partial(evaluators.apply_where, net, (), chunk=chunk, votes=votes))
-        found = shares(ask(cubes, wanted, seeds=seeds).policy, cubes)
+        ask = jax.jit(functools.partial(apply_where, Looker(net, chunk, votes=votes), ()))
+        found = shares(ask(cubes, wanted, seeds)[0].policy, cubes)
         np.testing.assert_allclose(found.sum(axis=1)[cubes.any(axis=1)], 1, rtol=1e-5)
         return np.abs(found - cubes / np.maximum(cubes.sum(axis=1, keepdims=True), 1)).mean()
 
@@ -351,10 +349,66 @@ def shares(logits, cubes):
 def test_votes_do_not_change_an_equivariant_network():
     cubes = np.random.default_rng(0).random((12, FOUR.side, FOUR.cells)) < 0.6
     net, every = random_network(FOUR, "cube"), np.ones(12, bool)
-    ask = functools.partial(evaluators.apply_where, net, net.params, cubes, every, None)
-    one, three = jax.jit(lambda seeds: (ask(), ask(3, seeds)))(np.arange(12, dtype=np.uint32))
+    ask = [functools.partial(apply_where, Looker(net, None, votes=votes), net.params, cubes, every) for votes in (1, 3)]
+    one, three = jax.jit(lambda seeds: [each(seeds)[0] for each in ask])(np.arange(12, dtype=np.uint32))
     np.testing.assert_allclose(one.value, three.value, atol=1e-4)
     np.testing.assert_allclose(shares(one.policy, cubes), shares(three.policy, cubes), atol=1e-5)
+
+
+def test_a_pool_changes_no_look():
+    """Positions leave a pool and enter it one by one; what is seen of each is what is seen of it alone."""
+    net, width = make_network("cube", key=0, board=SIX, **reference.TINY["cube"] | {"iterations": 12}), 40
+    cubes = np.random.default_rng(0).random((width, SIX.side, SIX.cells)) < np.linspace(0.2, 0.9, width)[:, None, None]
+    wanted, seeds = np.random.default_rng(1).random(width) < 0.8, np.zeros(width, np.uint32)
+    alone, pooled = (Looker(net, chunk, Halt(12, 0.6), pooled=chunk > 1) for chunk in (1, 16))
+
+    certain = net.params | {"policy": jax.tree.map(lambda leaf: 8 * leaf, net.params["policy"])}
+    look = jax.jit(functools.partial(pooled.look, certain))
+    pool, left, every = pooled.empty(certain, width), wanted, []
+    for others in (True, True, False, False, False, False, False):  # while others go on it waits until it is full
+        seen, pool = look(pool, jnp.asarray(cubes), left, seeds, others)
+        every.append(jax.tree.map(np.asarray, seen))
+        left = left & ~every[-1].lanes
+    ask = jax.jit(functools.partial(apply_where, alone, certain))
+    outputs, spent = jax.tree.map(np.asarray, ask(jnp.asarray(cubes), wanted))
+    np.testing.assert_array_equal(sum(seen.lanes.astype(int) for seen in every), wanted)  # each once
+    for seen in every:
+        np.testing.assert_array_equal(seen.spent[seen.lanes], spent[seen.lanes])
+        np.testing.assert_allclose(seen.outputs.policy[seen.lanes], outputs.policy[seen.lanes], atol=1e-3)
+        np.testing.assert_allclose(seen.outputs.value[seen.lanes], outputs.value[seen.lanes], atol=1e-3)
+    assert {4, 12} <= set(spent[wanted].tolist()) <= {4, 8, 12}
+    assert wanted.sum() - every[0].lanes.sum() - every[1].lanes.sum() < 16  # fewer than the pool holds
+
+
+@pytest.mark.slow
+def test_a_search_with_a_pool_decides_every_puzzle():
+    puzzles, solver = hard(SIX), solvers.get("gumbel")
+    options = {"rules": "naked", "simulations": 4, "sure": 0.6, "lanes": 32, "pooled": True, "chunk": 16}
+    config = solvers.make_config(solver, **options).resolve(SIX, "cpu")
+    solve = functools.partial(solver.run, SIX)
+    compiled = jax.jit(solve, static_argnums=2, compiler_options=compiler_options())
+    found = jax.tree.map(np.asarray, compiled(puzzles, as_key(0), config, random_network(SIX, "cube", iterations=12)))
+    truth = [Status.SOLVED if reference.count(SIX, puzzle, 1) else Status.UNSATISFIABLE for puzzle in puzzles]
+    np.testing.assert_array_equal(found.status, truth)
+
+
+def test_a_completion_saves_looks_and_proves_nothing():
+    puzzles, options = hard(SIX), {"rules": "naked", "lanes": 32, "simulations": 4}
+    plain, completed = (run("gumbel", SIX, puzzles, **options, complete=complete) for complete in (False, True))
+    np.testing.assert_array_equal(plain.status, completed.status)
+    solved = completed.status == Status.SOLVED
+    assert all(map(functools.partial(reference.is_solution, SIX), completed.grids[solved], puzzles[solved]))
+    looks = [found.stats["network_calls"][solved].sum() for found in (plain, completed)]
+    assert looks[1] < 0.8 * looks[0]
+    for found in (plain, completed):  # where nothing is found, the same is proven
+        refuted = found.status == Status.UNSATISFIABLE
+        assert (found.stats["network_calls"][refuted] <= found.iterations[refuted]).all()
+
+
+def test_searches_by_a_network_have_as_many_simulations():
+    """Of two bases of a dataclass, the first one decides about a default."""
+    guided = [tree.GumbelConfig(), tree.AlphaSudokuConfig()]
+    assert {(config.simulations, config.rules) for config in guided} == {(256, "locked")}
 
 
 # ---------------------------------------------------------------------- rollouts
@@ -362,21 +416,24 @@ def test_votes_do_not_change_an_equivariant_network():
 
 def test_rollouts_tell_what_they_came_to():
     board = FOUR
-    evaluate = evaluators.by_rollouts(board, tree.MctsConfig(rules="naked", reward="solved"))
+    config = tree.MctsConfig(rules="naked", reward="solved", simulations=1)
+    evaluator = evaluators.by_rollouts(board, config)
+    search = proving.search(board, config, policies.mcts(board, config))
     puzzles = hard(board, "none")
 
     @functools.partial(jax.jit, compiler_options=compiler_options())
     def played(puzzles, seed):
         state = env.init(puzzles, board, "naked")
-        known = evaluate((), state, seed)
-        return state.terminated, known._replace(state=None), env.grids(state._replace(nodes=known.answer), board)
+        lanes = simulation.grow(board, config, evaluator, search, (), state, seed)
+        return state.terminated, lanes._replace(tree=None), env.grids(state._replace(nodes=lanes.answer), board)
 
-    terminated, known, ends = jax.tree.map(np.asarray, played(puzzles, np.arange(SIZE, dtype=np.uint32)))
-    np.testing.assert_array_equal(known.value, known.found.astype(np.float32))
-    assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(known.found))
-    assert (known.iterations[terminated] == 1).all()
-    assert known.found.any()
-    assert (known.iterations > 1).any()
+    terminated, lanes, ends = jax.tree.map(np.asarray, played(puzzles, np.arange(SIZE, dtype=np.uint32)))
+    first = ~terminated & (lanes.done == 0)  # the first rollout found a solution
+    np.testing.assert_array_equal(lanes.root.value[~terminated] == 1, first[~terminated])
+    assert first.any() and (~first & ~terminated & lanes.found).any()
+    assert all(reference.is_solution(board, ends[lane], puzzles[lane]) for lane in np.flatnonzero(lanes.found))
+    assert not lanes.iterations[terminated].any()
+    assert (lanes.iterations[~terminated] > 1).any()
 
 
 def test_a_random_choice_is_fair():
@@ -422,21 +479,21 @@ def test_memory_is_what_is_predicted(name, options):
     config = solvers.make_config(solver, simulations=6, lanes=64, **options).resolve(FOUR, "cpu")
     given = random_network(FOUR)
 
-    def grown(puzzles, seed):
-        evaluate = {
+    def made():
+        evaluator = {
             "mcts": lambda: evaluators.by_rollouts(FOUR, config),
             "mcgs": lambda: graph.by_network(FOUR, config, given),
         }.get(name, lambda: evaluators.by_network(FOUR, config, given))()
-        method = backtracking._method(backtracking._Roots(FOUR, config, as_key(0)), evaluate, None, given.params)
-        nodes = make_roots(FOUR, puzzles, config.rules).nodes[:, : len(puzzles)]
-        first = method.init(Start(puzzles, nodes, seed, jnp.arange(len(puzzles))))
         if name == "mcgs":
-            return first, graph.grow(FOUR, config, evaluate, given.params, first.root)
-        return first, getattr(policies, name)(FOUR, config, evaluate)(given.params, first.root, seed).tree
+            search = graph.search(FOUR, config)
+        else:
+            search = proving.search(FOUR, config, getattr(policies, name)(FOUR, config))
+        roots = backtracking.Roots(FOUR, config, as_key(0))
+        return simulation.Simulation(FOUR, config, evaluator, search, given.params, roots).empty(64)
 
     with jax.numpy_dtype_promotion("strict"):  # no dtype is promoted unseen either
-        made = jax.eval_shape(grown, np.zeros((64, FOUR.cells), np.uint8), np.zeros(64, np.uint32))
-    assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(made)) == 64 * config.lane_bytes(FOUR)
+        shapes = jax.eval_shape(made)
+    assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(shapes)) == 64 * config.lane_bytes(FOUR)
     assert f"{config.lane_bytes(FOUR):,} bytes a puzzle" in config.summary(FOUR)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core import env
@@ -23,8 +24,9 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 
-from .backtracking import Advance, Lanes
-from .evaluators import Evaluate, Evaluation, apply_where, hash_nodes
+from .evaluators import Evaluation, Evaluator, View, hash_nodes, looker_of
+from .lanes import Lanes
+from .simulation import Found, Search, Selected
 from .tree_config import McgsConfig
 
 #: Odds of placements are clipped to between 1 / this and this.
@@ -65,86 +67,11 @@ class Graph(NamedTuple):
     hits: Array
 
 
-#: (lanes before a search, its graphs, seeds uint32[K]) to the lanes' records after it.
-Record = Callable[[Lanes, Graph, Array], Any]
+#: (lanes after a search, which of them bool[K], seeds uint32[K]) to the lanes' records.
+Record = Callable[[Lanes, Array, Array], Any]
 
 
-def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluate:
-    """Evaluates by a network; the logits are those of all placements, float32[B, side * cells]."""
-
-    def evaluate(params: Any, state: env.State, seed: Array) -> Evaluation:
-        del seed
-        over = state.refuted | state.solved
-        outputs = apply_where(network, params, env.observe(state, board), ~over, config.chunk)
-        choices = env.legal_placement_mask(state, board)
-        likely = jax.nn.softmax(outputs.policy, axis=1, where=choices)
-        odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
-        logits = jnp.where(choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
-        one = jnp.ones(state.refuted.shape, jnp.int32)
-        value = jax.nn.sigmoid(outputs.value)
-        return Evaluation(state, logits, value, None, state.solved, one, jnp.where(over, 0, jnp.int32(1)))
-
-    return evaluate
-
-
-def grow(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, root: Evaluation) -> Graph:
-    """Searches from evaluated roots until the simulations are spent or every lane is decided."""
-    width, moves = root.logits.shape
-    nodes, edges = config.simulations + 1, min(max(config.placements, board.side), moves)
-    lane = jnp.arange(width, dtype=jnp.int32)
-
-    def blank(fill: float, dtype: Any, *shape: int) -> Array:
-        return jnp.full((width, nodes, *shape), fill, dtype)
-
-    empty = Graph(
-        state=jax.tree.map(lambda leaf: jnp.zeros((width, nodes, *leaf.shape[1:]), leaf.dtype), root.state),
-        hash=blank(0, jnp.uint32),
-        size=jnp.ones(width, jnp.int32),
-        raw_value=blank(0, jnp.float32),
-        visits=blank(0, jnp.int32),
-        value=blank(0, jnp.float32),
-        move=blank(-1, jnp.int32, edges),
-        prior=blank(0, jnp.float32, edges),
-        child=blank(-1, jnp.int32, edges),
-        edge_visits=blank(0, jnp.int32, edges),
-        edge_value=blank(0, jnp.float32, edges),
-        hits=jnp.zeros(width, jnp.int32),
-    )
-    start = _put(board, empty, root, jnp.zeros(width, jnp.int32), jnp.ones(width, bool))
-
-    def going(now: tuple[Array, Graph]) -> Array:
-        return (now[0] < config.simulations) & ~decided(now[1]).all()
-
-    def simulate(now: tuple[Array, Graph]) -> tuple[Array, Graph]:
-        number, graph = now
-        return number + 1, _simulate(board, config, evaluate, params, graph, lane)
-
-    return lax.while_loop(going, simulate, (jnp.int32(0), start))[1]
-
-
-def decided(graph: Graph) -> Array:
-    """The lanes that are decided: bool[K]."""
-    return graph.state.solved.any(axis=1) | graph.state.refuted[:, 0]
-
-
-def best(graph: Graph) -> Array:
-    """The most visited of the root's open edges, of equal ones the highest prior: int32[K]."""
-    there = open_edges(graph)[:, 0]
-    score = graph.edge_visits[:, 0].astype(jnp.float32) + graph.prior[:, 0] / 2
-    return jnp.argmax(jnp.where(there, score, -1.0), axis=1).astype(jnp.int32)
-
-
-def open_edges(graph: Graph) -> Array:
-    """The edges that do not lead to a refuted node: bool[K, M, A]."""
-    lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
-    refuted = (graph.child >= 0) & graph.state.refuted[lane, graph.child]
-    return (graph.move >= 0) & ~refuted
-
-
-# ---------------------------------------------------------------------- a simulation
-
-
-class _Path(NamedTuple):
+class Path(NamedTuple):
     """The path of a simulation: nodes and edges int32[K, D], its length, the current node, whether it continues."""
 
     nodes: Array
@@ -153,51 +80,167 @@ class _Path(NamedTuple):
     here: Array
     going: Array
 
+    @property
+    def end(self) -> tuple[Array, Array]:
+        """The last node and the edge there, int32[K] each."""
+        lane, last = jnp.arange(len(self.length)), jnp.maximum(self.length - 1, 0)
+        return self.nodes[lane, last], self.edges[lane, last]
 
-def _simulate(board: Board, config: McgsConfig, evaluate: Evaluate, params: Any, graph: Graph, lane: Array) -> Graph:
-    playing = ~decided(graph)
-    path, corrected, correction = _descend(config, graph, lane, playing)
-    last = jnp.maximum(path.length - 1, 0)
-    parent, edge = path.nodes[lane, last], path.edges[lane, last]
-    expanding = playing & ~corrected
-    before = jax.tree.map(lambda leaf: leaf[lane, parent], graph.state)
-    state = env.place(before, jnp.maximum(graph.move[lane, parent, edge], 0), board, config.rules)
+
+class At(NamedTuple):
+    """Where a position belongs: the end of a path, or nowhere, where the value of an edge is corrected."""
+
+    path: Path
+    corrected: Array
+    correction: Array
+
+
+def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluator:
+    """Evaluates by a network; the logits are those of all placements, float32[B, side * cells]."""
+
+    def read(view: View) -> Evaluation:
+        policy = jnp.zeros(view.choices.shape) if view.outputs is None else view.outputs.policy
+        value = jnp.zeros(len(policy)) if view.outputs is None else view.outputs.value
+        likely = jax.nn.softmax(policy, axis=1, where=view.choices)
+        odds = jnp.minimum(likely / jnp.maximum(1 - likely, 1 / _SUREST), _SUREST)
+        logits = jnp.where(view.choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
+        return Evaluation(view.state, logits, jax.nn.sigmoid(value))
+
+    return Evaluator(looker_of(config, network), lambda state, choices, rolling: jnp.zeros_like(rolling), read)
+
+
+def search(board: Board, config: McgsConfig, record: Record | None = None) -> Search:
+    """A search of graphs; ``record`` keeps what it needs of every search."""
+    nodes, edges = config.simulations + 1, min(max(config.placements, board.side), board.candidates)
+
+    def empty(width: int) -> Graph:
+        def blank(dtype: Any, *shape: int) -> Array:
+            return jnp.zeros((width, nodes, *shape), dtype)
+
+        number, real, flag = blank(jnp.int32), blank(jnp.float32), blank(bool)
+        return Graph(
+            state=env.State(blank(jnp.uint32, board.words), number, flag, flag),
+            hash=blank(jnp.uint32),
+            raw_value=real,
+            visits=number,
+            value=real,
+            move=blank(jnp.int32, edges) - 1,
+            prior=blank(jnp.float32, edges),
+            child=blank(jnp.int32, edges) - 1,
+            edge_visits=blank(jnp.int32, edges),
+            edge_value=blank(jnp.float32, edges),
+            size=jnp.zeros(width, jnp.int32),
+            hits=jnp.zeros(width, jnp.int32),
+        )
+
+    def at(width: int) -> At:
+        none = jnp.zeros((width, nodes), jnp.int32)
+        no, count = jnp.zeros(width, bool), jnp.zeros(width, jnp.int32)
+        return At(Path(none, none, count, count, no), no, jnp.zeros(width, jnp.float32))
+
+    def begin(lanes: Lanes, which: Array, seed: Array) -> Lanes:
+        del seed
+        graph: Graph = lanes.tree
+        graph = graph._replace(size=jnp.where(which, 1, graph.size), hits=jnp.where(which, 0, graph.hits))
+        graph = _put(board, graph, lanes.root, jnp.zeros_like(lanes.done), which)
+        return lanes._replace(tree=graph, done=jnp.where(which, 0, lanes.done))
+
+    def over(lanes: Lanes) -> Array:
+        return lanes.found | lanes.tree.state.refuted[:, 0] | (lanes.done >= config.simulations)
+
+    def chosen(lanes: Lanes, which: Array) -> Selected:
+        graph, lane = lanes.tree, jnp.arange(len(which), dtype=jnp.int32)
+        path, corrected, correction = _descend(config, graph, lane, which)
+        parent, edge = path.end
+        above = jax.tree.map(lambda leaf: leaf[lane, parent], graph.state)
+        placement = jnp.maximum(graph.move[lane, parent, edge], 0)
+        others = jnp.arange(board.side) != (placement // board.cells)[:, None]
+        nodes = env.exclude(above._replace(cell=placement % board.cells), others, board)
+        state = above._replace(refuted=jnp.ones_like(which))
+        return Selected(nodes, state, corrected, hash_nodes(board, nodes), At(path, corrected, correction))
+
+    def knows(lanes: Lanes) -> Array:
+        return _same(board, config, lanes.tree, lanes.work.state)[1]
+
+    def expand(lanes: Lanes, which: Array, found: Found) -> Lanes:
+        graph, here, lane = lanes.tree, lanes.work.at, jnp.arange(len(which), dtype=jnp.int32)
+        state, expanding = found.evaluation.state, which & ~here.corrected
+        index, hit = _same(board, config, graph, state)
+        hit &= expanding
+        new = expanding & ~hit
+        index = jnp.where(hit, index, graph.size)
+        graph = _put(board, graph, found.evaluation, index, new)
+        parent, edge = here.path.end
+        target = jnp.where(expanding, parent, nodes)
+        graph = graph._replace(
+            child=graph.child.at[lane, target, edge].set(index, mode="drop"),
+            size=graph.size + new.astype(jnp.int32),
+            hits=graph.hits + hit.astype(jnp.int32),
+        )
+        value_of_hit = jnp.where(graph.state.refuted[lane, index], 0.0, graph.value[lane, index])
+        value = jnp.where(hit, value_of_hit, graph.raw_value[lane, index])
+        graph = _back_up(graph, here.path, lane, which, jnp.where(here.corrected, here.correction, value))
+        graph = _prove(board, graph, expanding & graph.state.refuted[lane, index])
+        solved = new & found.solved
+        lanes = lanes.add_counts(expanding.astype(jnp.int32), jnp.where(new, lanes.work.calls, 0))
+        return lanes._replace(
+            tree=graph,
+            done=lanes.done + which.astype(jnp.int32),
+            found=lanes.found | solved,
+            answer=select(solved, found.answer, lanes.answer),
+        )
+
+    def move(lanes: Lanes, which: Array, seed: Array) -> Lanes:
+        if record:
+            lanes = lanes._replace(record=record(lanes, which, seed))
+        return _moved(board, lanes, which)
+
+    return Search(board.candidates, at, empty, begin, over, chosen, expand, move, knows)
+
+
+def _same(board: Board, config: McgsConfig, graph: Graph, state: env.State) -> tuple[Array, Array]:
+    """The node int32[K] that holds a position already, and whether there is one, bool[K]."""
+    no = jnp.zeros(len(graph.size), bool)
+    if not config.transpositions:
+        return jnp.zeros_like(graph.size), no
     code = hash_nodes(board, state.nodes)
-    index, hit = graph.size, jnp.zeros_like(expanding)
-    if config.transpositions:
-        alike = (graph.hash == code[:, None]) & (jnp.arange(graph.hash.shape[1]) < graph.size[:, None])
-        first = alike.argmax(axis=1).astype(jnp.int32)
-        same = (graph.state.nodes[lane, first] == state.nodes).all(axis=1)
-        hit = alike.any(axis=1) & same
-        index = jnp.where(hit, first, index)
-    new = expanding & ~hit
-    # only new nodes are evaluated; the others are marked refuted, as the network skips refuted positions
-    evaluation = evaluate(params, state._replace(refuted=state.refuted | ~new), code)
-    graph = _put(board, graph, evaluation, index, new)
-    target = jnp.where(expanding, parent, graph.hash.shape[1])
-    graph = graph._replace(
-        child=graph.child.at[lane, target, edge].set(index, mode="drop"),
-        size=graph.size + new.astype(jnp.int32),
-        hits=graph.hits + (expanding & hit).astype(jnp.int32),
-    )
-    value_of_hit = jnp.where(graph.state.refuted[lane, index], 0.0, graph.value[lane, index])
-    value = jnp.where(hit, value_of_hit, graph.raw_value[lane, index])
-    graph = _back_up(graph, path, lane, playing, jnp.where(corrected, correction, value))
-    return _prove(board, graph)
+    alike = (graph.hash == code[:, None]) & (jnp.arange(graph.hash.shape[1]) < graph.size[:, None])
+    first = alike.argmax(axis=1).astype(jnp.int32)
+    same = (graph.state.nodes[jnp.arange(len(no)), first] == state.nodes).all(axis=1)
+    return first, alike.any(axis=1) & same
 
 
-def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> tuple[_Path, Array, Array]:
+def best(graph: Graph) -> Array:
+    """The most visited of the root's open edges, of equal ones the highest prior: int32[K]."""
+    score = graph.edge_visits[:, 0].astype(jnp.float32) + graph.prior[:, 0] / 2
+    return jnp.argmax(jnp.where(open_edges(graph, 0), score, -1.0), axis=1).astype(jnp.int32)
+
+
+def open_edges(graph: Graph, node: Array | int) -> Array:
+    """The edges of a node of each graph, int32[K], that do not lead to a refuted node: bool[K, A]."""
+    lane = jnp.arange(len(graph.size), dtype=jnp.int32)
+    move, child = graph.move[lane, node], graph.child[lane, node]
+    refuted = (child >= 0) & graph.state.refuted[lane[:, None], child]
+    return (move >= 0) & ~refuted
+
+
+# ---------------------------------------------------------------------- a simulation
+
+
+def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> tuple[Path, Array, Array]:
     """The path to an unvisited edge or to one that is out of date, whether it is the latter, and the correction."""
     most = graph.hash.shape[1]
-    there = open_edges(graph)
-    total = jnp.sqrt(jnp.maximum(graph.visits, 1).astype(jnp.float32))[..., None]
-    value = jnp.where(graph.edge_visits > 0, graph.edge_value, graph.raw_value[..., None])
-    bonus = config.exploration * graph.prior * total / (1 + graph.edge_visits.astype(jnp.float32))
-    choice = jnp.where(there, value + bonus, -jnp.inf).argmax(axis=2).astype(jnp.int32)
 
-    def step(now: tuple[_Path, Array, Array]) -> tuple[_Path, Array, Array]:
+    def choice(here: Array) -> Array:
+        total = jnp.sqrt(jnp.maximum(graph.visits[lane, here], 1).astype(jnp.float32))[:, None]
+        visits = graph.edge_visits[lane, here]
+        value = jnp.where(visits > 0, graph.edge_value[lane, here], graph.raw_value[lane, here][:, None])
+        bonus = config.exploration * graph.prior[lane, here] * total / (1 + visits.astype(jnp.float32))
+        return jnp.where(open_edges(graph, here), value + bonus, -jnp.inf).argmax(axis=1).astype(jnp.int32)
+
+    def step(now: tuple[Path, Array, Array]) -> tuple[Path, Array, Array]:
         path, corrected, correction = now
-        edge = choice[lane, path.here]
+        edge = choice(path.here)
         child = graph.child[lane, path.here, edge]
         at = jnp.where(path.going, path.length, most)
         nodes = path.nodes.at[lane, at].set(path.here, mode="drop")
@@ -207,18 +250,18 @@ def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> t
         count = graph.edge_visits[lane, path.here, edge]
         stale = inner & (graph.visits[lane, child] > count) & (jnp.abs(behind) > config.correction)
         wanted = jnp.clip(graph.value[lane, child] + count.astype(jnp.float32) * behind, 0, 1)
-        path = _Path(
+        path = Path(
             nodes, edges, path.length + path.going.astype(jnp.int32), jnp.where(inner, child, path.here), inner & ~stale
         )
         return path, corrected | stale, jnp.where(stale, wanted, correction)
 
     none = jnp.zeros((len(lane), most), jnp.int32)
-    start = _Path(none, none, jnp.zeros_like(lane), jnp.zeros_like(lane), playing)
+    start = Path(none, none, jnp.zeros_like(lane), jnp.zeros_like(lane), playing)
     nothing = jnp.zeros_like(playing), jnp.zeros(len(lane), jnp.float32)
     return lax.while_loop(lambda now: now[0].going.any(), step, (start, *nothing))
 
 
-def _back_up(graph: Graph, path: _Path, lane: Array, playing: Array, value: Array) -> Graph:
+def _back_up(graph: Graph, path: Path, lane: Array, playing: Array, value: Array) -> Graph:
     """Backs a value up the path."""
     most = graph.hash.shape[1]
 
@@ -257,7 +300,7 @@ def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there
     prior = jax.nn.softmax(jnp.where(kept, jnp.take_along_axis(evaluation.logits, move, axis=1), ABSENT), axis=1)
     value = jnp.where(over, jnp.where(state.solved, 1.0, 0.0).astype(jnp.float32), evaluation.value)
 
-    def put(leaf: Array, value: Array) -> Array:
+    def put(leaf: Array, value: Any) -> Array:
         return leaf.at[lane, target].set(value, mode="drop")
 
     return graph._replace(
@@ -268,14 +311,18 @@ def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there
         visits=put(graph.visits, jnp.ones_like(index)),
         move=put(graph.move, jnp.where(kept, move, -1).astype(jnp.int32)),
         prior=put(graph.prior, prior),
+        child=put(graph.child, -1),
+        edge_visits=put(graph.edge_visits, 0),
+        edge_value=put(graph.edge_value, np.float32(0)),
     )
 
 
-def _prove(board: Board, graph: Graph) -> Graph:
-    """Backs up refutations through all parents."""
+def _prove(board: Board, graph: Graph, which: Array) -> Graph:
+    """Backs up refutations through all parents, in the graphs with a new edge to a refuted node, bool[K]."""
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)[:, None, None]
+    there = which[:, None] & (jnp.arange(graph.hash.shape[1]) < graph.size[:, None])
     # all candidates of this cell are among the edges
-    in_cell = (graph.move >= 0) & (graph.move % board.cells == graph.state.cell[..., None])
+    in_cell = (graph.move >= 0) & (graph.move % board.cells == graph.state.cell[..., None]) & there[..., None]
 
     def more(now: tuple[Array, Array]) -> tuple[Array, Array]:
         refuted, _ = now
@@ -283,43 +330,32 @@ def _prove(board: Board, graph: Graph) -> Graph:
         found = in_cell.any(axis=2) & ~left.any(axis=2)
         return refuted | found, (found & ~refuted).any()
 
-    refuted, _ = lax.while_loop(lambda now: now[1], more, (graph.state.refuted, jnp.bool_(True)))
+    refuted, _ = lax.while_loop(lambda now: now[1], more, (graph.state.refuted, which.any()))
     return graph._replace(state=graph.state._replace(refuted=refuted))
 
 
 # ---------------------------------------------------------------------- moving the root
 
 
-def along_graph(board: Board, config: McgsConfig, evaluate: Evaluate, record: Record | None = None) -> Advance:
-    """Searches a graph, then moves the roots: to an answer, if there is one, else by the best placement.
-
-    ``record`` keeps what it needs of every search.
-    """
-
-    def advance(params: Any, lanes: Lanes, seed: Array) -> Lanes:
-        graph = grow(board, config, evaluate, params, lanes.root)
-        if record:
-            lanes = lanes._replace(record=record(lanes, graph, seed))
-        lane = jnp.arange(len(graph.size), dtype=jnp.int32)
-        iterations = graph.size - 1 + graph.hits
-        evaluated = (graph.visits > 0) & (graph.move >= 0).any(axis=2)
-        lanes = lanes.add_counts(iterations, evaluated[:, 1:].sum(axis=1, dtype=jnp.int32))
-        solved, refuted = graph.state.solved.any(axis=1), graph.state.refuted[:, 0]
-        answer = jax.tree.map(lambda leaf: leaf[lane, graph.state.solved.argmax(axis=1)], graph.state)
-        edge = best(graph)
-        move = jnp.maximum(graph.move[lane, 0, edge], 0)
-        state = lanes.state._replace(cell=move % board.cells)
-        left = env.legal_action_mask(state, board)
-        digits = jnp.arange(board.side)
-        tried = graph.move[:, 0, :, None] == digits * board.cells + state.cell[:, None, None]
-        excluded = (tried & ~open_edges(graph)[:, 0, :, None]).any(axis=1)
-        others = left & ~excluded & (digits != (move // board.cells)[:, None])
-        moving = ~(solved | refuted)
-        lanes = lanes.push(env.exclude(state, ~others, board), moving & others.any(axis=1))
-        child = graph.child[lane, 0, edge]
-        reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
-        ended = lanes.state._replace(refuted=jnp.ones_like(refuted))
-        after = lanes.with_roots(select(refuted, ended, select(solved, answer, reached)), ~moving | (child >= 0))
-        return after.go_to(env.exclude(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))
-
-    return advance
+def _moved(board: Board, lanes: Lanes, which: Array) -> Lanes:
+    """The lanes whose roots moved: to an answer, if there is one, else by the best placement."""
+    graph: Graph = lanes.tree
+    lane = jnp.arange(len(graph.size), dtype=jnp.int32)
+    solved, refuted = which & lanes.found, which & ~lanes.found & graph.state.refuted[:, 0]
+    answer = lanes.state._replace(nodes=lanes.answer, refuted=jnp.zeros_like(which), solved=jnp.ones_like(which))
+    edge = best(graph)
+    move = jnp.maximum(graph.move[lane, 0, edge], 0)
+    state = lanes.state._replace(cell=move % board.cells)
+    left = env.legal_action_mask(state, board)
+    digits = jnp.arange(board.side)
+    tried = graph.move[:, 0, :, None] == digits * board.cells + state.cell[:, None, None]
+    excluded = (tried & ~open_edges(graph, 0)[:, :, None]).any(axis=1)
+    others = left & ~excluded & (digits != (move // board.cells)[:, None])
+    moving = which & ~(solved | refuted)
+    lanes = lanes.push(env.exclude(state, ~others, board), moving & others.any(axis=1))
+    child = graph.child[lane, 0, edge]
+    reached = jax.tree.map(lambda leaf: leaf[lane, child], graph.state)
+    ended = lanes.state._replace(refuted=jnp.ones_like(refuted))
+    states = select(refuted, ended, select(solved, answer, reached))
+    after = lanes.with_roots(states, which & (~moving | (child >= 0)))
+    return after.go_to(env.exclude(state, digits != (move // board.cells)[:, None], board), moving & (child < 0))

@@ -1,8 +1,4 @@
-"""Tree search policies as thin compositions over mctx: Gumbel MuZero, PUCT and UCT.
-
-A policy takes evaluated roots, runs simulations until they are spent or every lane is decided (``proofs.prove_loop``),
-and returns the tree and a move for each root.
-"""
+"""How searches select moves: Gumbel MuZero, PUCT and UCT, by mctx's functions and as mctx calls them."""
 
 from __future__ import annotations
 
@@ -15,36 +11,35 @@ import jax.numpy as jnp
 import mctx
 from jax import Array
 
-from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.networks.base import ABSENT, LARGEST, masked_logits
-from jaxsudoku.runtime.random import mix
 
-from .evaluators import Evaluate, Evaluation, gumbel_noise, lowest
-from .proofs import Node, open_moves, prove_loop
+from .evaluators import gumbel_noise
 from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
-
-
-class Decision(NamedTuple):
-    """The result of a search.
-
-    Attributes:
-      tree: mctx's tree of ``proofs.Node``.
-      move: int32[B], the digit for the root's cell, from 0; one that is not refuted, if there is any.
-    """
-
-    tree: mctx.Tree
-    move: Array
-
-
-#: (parameters, evaluated roots, seeds uint32[B]) to a ``Decision``.
-Policy = Callable[[Any, Evaluation, Array], Decision]
+from .trees import Select, open_moves
 
 #: (tree of one lane, node) to the scores of its moves.
 Score = Callable[[mctx.Tree, Array], Array]
 
 
-def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Policy:
+class Policy(NamedTuple):
+    """How moves are selected.
+
+    Attributes:
+      at_root: the move of a root.
+      inside: the move of any other node.
+      prepare: (logits of roots float32[K, side], seeds uint32[K]) to their logits in the tree, and its
+        ``extra_data``.
+      decide: trees to the move of each root, int32[K]; one that is not refuted, if there is any.
+    """
+
+    at_root: Select
+    inside: Select
+    prepare: Callable[[Array, Array], tuple[Array, Any]]
+    decide: Callable[[mctx.Tree], Array]
+
+
+def gumbel(board: Board, config: GumbelConfig) -> Policy:
     """Gumbel MuZero (Danihelka et al. 2022): sequential halving at the root, improved policies below it.
 
     As ``mctx.gumbel_muzero_policy``, but moves may be refuted during the search, and every lane has its own noise.
@@ -56,31 +51,31 @@ def gumbel(board: Board, config: GumbelConfig, evaluate: Evaluate) -> Policy:
         max_num_considered_actions=min(config.considered, board.side),
     )
 
-    def at_root(key: Array, tree: mctx.Tree, node: Array) -> Array:
+    def at_root(key: Array, tree: mctx.Tree, node: Array, depth: Array | int) -> Array:
+        del depth
         # sequential halving needs equal visits; after a refutation the interior rule takes over
         refuted = (tree.children_prior_logits[node] <= ABSENT / 2) & (tree.root_invalid_actions == 0)
         return jnp.where(refuted.any(), follow(key, tree, node, jnp.int32(0)), halve(key, tree, node))
 
-    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
-        noise = _noise(board, config, seed)
-        extra = mctx.GumbelMuZeroExtraData(root_gumbel=noise)
-        tree = _search(board, config, evaluate, params, root, seed, _Selection(at_root, follow, extra))
+    def prepare(logits: Array, seed: Array) -> tuple[Array, Any]:
+        return logits, mctx.GumbelMuZeroExtraData(root_gumbel=_noise(board, config, seed))
+
+    def decide(tree: mctx.Tree) -> Array:
         with jax.numpy_dtype_promotion("standard"):
             q = jax.vmap(mctx.qtransform_completed_by_mix_value, (0, None))(tree, mctx.Tree.ROOT_INDEX)
-        return Decision(tree, _most_visited(tree, noise + root.logits + q))
+        logits = tree.children_prior_logits[:, mctx.Tree.ROOT_INDEX]
+        return _most_visited(tree, tree.extra_data.root_gumbel + logits + q)
 
-    return decide
+    return Policy(at_root, follow, prepare, decide)
 
 
-def alphasudoku(board: Board, config: AlphaSudokuConfig, evaluate: Evaluate) -> Policy:
+def alphasudoku(board: Board, config: AlphaSudokuConfig) -> Policy:
     """PUCT with the network's priors, by the formula of AlphaZero or of the AlphaSudoku study."""
-    search = _by_score(board, config, evaluate, puct(config))
 
-    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
-        logits = masked_logits(root.logits + _noise(board, config, seed), root.logits > ABSENT / 2)
-        return search(params, root._replace(logits=logits), seed)
+    def prepare(logits: Array, seed: Array) -> tuple[Array, Any]:
+        return masked_logits(logits + _noise(board, config, seed), logits > ABSENT / 2), None
 
-    return decide
+    return _by_score(config, puct(config), prepare)
 
 
 def puct(config: AlphaSudokuConfig) -> Score:
@@ -100,9 +95,10 @@ def puct(config: AlphaSudokuConfig) -> Score:
     return score
 
 
-def mcts(board: Board, config: MctsConfig, evaluate: Evaluate) -> Policy:
+def mcts(board: Board, config: MctsConfig) -> Policy:
     """UCT (Kocsis and Szepesvari 2006)."""
-    return _by_score(board, config, evaluate, uct(config))
+    del board
+    return _by_score(config, uct(config), lambda logits, seed: (logits, None))
 
 
 def uct(config: MctsConfig) -> Score:
@@ -117,30 +113,21 @@ def uct(config: MctsConfig) -> Score:
     return score
 
 
-def _by_score(board: Board, config: AlphaSudokuConfig | MctsConfig, evaluate: Evaluate, score: Score) -> Policy:
-    """A search that follows the move of the highest score and returns the move that ``config.move`` says."""
+def _by_score(
+    config: AlphaSudokuConfig | MctsConfig, score: Score, prepare: Callable[[Array, Array], tuple[Array, Any]]
+) -> Policy:
+    """Follows the move of the highest score, and returns the move that ``config.move`` says."""
 
-    def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int = 0) -> Array:
+    def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int) -> Array:
         del key, depth
-        return highest_move(score, tree, node)
+        there = tree.children_prior_logits[node] > ABSENT / 2
+        return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf))
 
-    def decide(params: Any, root: Evaluation, seed: Array) -> Decision:
-        tree = _search(board, config, evaluate, params, root, seed, _Selection(follow, follow))
-        return Decision(tree, best_move(config, tree))
+    def decide(tree: mctx.Tree) -> Array:
+        q = tree.qvalues(jnp.full(len(tree.node_visits), mctx.Tree.ROOT_INDEX))
+        return _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q)
 
-    return decide
-
-
-def highest_move(score: Score, tree: mctx.Tree, node: Array) -> Array:
-    """The move of the highest score at a node of one tree, of those that are neither illegal nor refuted: int32[]."""
-    there = tree.children_prior_logits[node] > ABSENT / 2
-    return jnp.argmax(jnp.where(there, score(tree, node), -jnp.inf)).astype(jnp.int32)
-
-
-def best_move(config: AlphaSudokuConfig | MctsConfig, tree: mctx.Tree) -> Array:
-    """The move of each root that ``config.move`` says: int32[B]."""
-    q = tree.qvalues(jnp.full(len(tree.node_visits), mctx.Tree.ROOT_INDEX))
-    return _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q)
+    return Policy(follow, follow, prepare, decide)
 
 
 def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
@@ -152,7 +139,7 @@ def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
 
 def _most_visited(tree: mctx.Tree, score: Array) -> Array:
     """The most visited of the root's moves that are not refuted, of equal ones the highest score: int32[B]."""
-    there, visits = open_moves(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
+    there, visits = open_moves(tree), tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     visits = jnp.where(there, visits, -1)
     best = visits == visits.max(axis=1, keepdims=True)
     return jnp.argmax(jnp.where(best & there, score, -jnp.inf), axis=1).astype(jnp.int32)
@@ -160,57 +147,6 @@ def _most_visited(tree: mctx.Tree, score: Array) -> Array:
 
 def _most_valued(tree: mctx.Tree, q: Array) -> Array:
     """The root's move of the highest value, of those that are not refuted and were visited if any was: int32[B]."""
-    there, visits = open_moves(tree)[:, mctx.Tree.ROOT_INDEX], tree.children_visits[:, mctx.Tree.ROOT_INDEX]
+    there, visits = open_moves(tree), tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     q = jnp.where(visits > 0, q, jnp.finfo(jnp.float32).min)
     return jnp.argmax(jnp.where(there, q, -jnp.inf), axis=1).astype(jnp.int32)
-
-
-class _Selection(NamedTuple):
-    """How a search chooses moves: at the roots and inside the trees, as mctx calls these functions; what it carries."""
-
-    at_root: Callable[..., Array]
-    inside: Callable[..., Array]
-    extra: Any = None
-
-
-def _search(
-    board: Board,
-    config: GuidedConfig | MctsConfig,
-    evaluate: Evaluate,
-    params: Any,
-    root: Evaluation,
-    seed: Array,
-    selection: _Selection,
-) -> mctx.Tree:
-    """mctx's search over the positions below the roots."""
-
-    def expand(params: Any, key: Array, move: Array, node: Node) -> tuple[mctx.RecurrentFnOutput, Node]:
-        del key  # every lane has its own seed
-        state = env.step(node.state, move, board, config.rules)
-        seed = mix(node.seed ^ mix(move.astype(jnp.uint32) + 1))
-        evaluation = evaluate(params, state, seed)
-        over = state.terminated
-        reward = jnp.where(state.solved, 1.0, lowest(config)).astype(jnp.float32)
-        output = mctx.RecurrentFnOutput(
-            reward=jnp.where(over, reward, 0.0),
-            discount=jnp.where(over, 0.0, 1.0).astype(jnp.float32),
-            prior_logits=jnp.where(over[:, None], ABSENT, evaluation.logits),
-            value=jnp.where(over, 0.0, evaluation.value),
-        )
-        return output, Node.of(evaluation, seed)
-
-    nothing = jnp.zeros(len(seed), jnp.int32)
-    top = Node(root.state, root.answer, root.found, nothing, nothing, seed)
-    with jax.numpy_dtype_promotion("standard"):  # mctx mixes integers and floats
-        return mctx.search(
-            params,
-            jax.random.key(0),
-            root=mctx.RootFnOutput(prior_logits=root.logits, value=root.value, embedding=top),
-            recurrent_fn=expand,
-            root_action_selection_fn=selection.at_root,
-            interior_action_selection_fn=selection.inside,
-            num_simulations=config.simulations,
-            invalid_actions=(root.logits <= ABSENT / 2).astype(jnp.float32),
-            extra_data=selection.extra,
-            loop_fn=prove_loop,
-        )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from jax import Array
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution
 from jaxsudoku.networks import Network
 
-from . import evaluators, graph, persistent, policies, reroot
-from .backtracking import search_all
-from .evaluators import Evaluate
-from .policies import Score
+from . import evaluators, graph, persistent, policies, proving
+from .policies import Policy
+from .simulation import Recorder, Search, search_all
 from .tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 
@@ -31,51 +28,39 @@ def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, netwo
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: roots, nodes of the trees, and moves of rollouts;
-      ``network_calls`` int32[N] the positions that the network evaluated; ``changes`` int32[N] the changes of the grid
-      that is looked at, as the AlphaSudoku study counts iterations: leaves selected, nodes expanded, steps of rollouts
-      and moves.
+      ``network_calls`` int32[N] the positions that the network evaluated; ``network_iterations`` int32[N] its
+      iterations there; ``simulations`` int32[N]; ``changes`` int32[N] the changes of the grid that is looked at, as the
+      AlphaSudoku study counts iterations: leaves selected, nodes expanded, steps of rollouts and moves.
     """
-    evaluate = evaluators.by_network(board, config, network)
-    advance = reroot.along_tree(board, config, policies.gumbel(board, config, evaluate))
-    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
+    evaluator = evaluators.by_network(board, config, network)
+    search = proving.search(board, config, policies.gumbel(board, config))
+    return search_all(board, puzzles, key, config, evaluator, search, network.params)
 
 
 def alphasudoku(board: Board, puzzles: Array, key: Array, config: AlphaSudokuConfig, network: Network, /) -> Solution:
     """PUCT search with a network; arguments and results as of ``gumbel``."""
-    evaluate = evaluators.by_network(board, config, network)
-    if not config.proofs:
-        return _persistent(board, puzzles, key, config, evaluate, network.params, policies.puct(config))
-    advance = reroot.along_tree(board, config, policies.alphasudoku(board, config, evaluate))
-    return search_all(board, puzzles, key, config, evaluate, advance, network.params)
+    evaluator = evaluators.by_network(board, config, network)
+    search, recorder = _by_score(board, config, policies.alphasudoku(board, config))
+    return search_all(board, puzzles, key, config, evaluator, search, network.params, recorder)
 
 
 def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Solution:
     """UCT search with random rollouts and no network; arguments and results otherwise as of ``gumbel``."""
-    evaluate = evaluators.by_rollouts(board, config)
-    if config.proofs:
-        advance = reroot.along_tree(board, config, policies.mcts(board, config, evaluate))
-        found = search_all(board, puzzles, key, config, evaluate, advance, ())
-    else:
-        found = _persistent(board, puzzles, key, config, evaluate, (), policies.uct(config))
-    return found._replace(stats={"changes": found.stats["changes"]})
+    evaluator = evaluators.by_rollouts(board, config)
+    search, recorder = _by_score(board, config, policies.mcts(board, config))
+    found = search_all(board, puzzles, key, config, evaluator, search, (), recorder)
+    return found._replace(stats={name: found.stats[name] for name in ("simulations", "changes")})
 
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
     """Monte-Carlo graph search with a network, with transpositions; arguments and results as of ``gumbel``."""
-    evaluate = graph.by_network(board, config, network)
-    advance = graph.along_graph(board, config, evaluate)
-    found = search_all(board, puzzles, key, config, evaluate, advance, network.params)
-    return found._replace(stats={"network_calls": found.stats["network_calls"]})
+    evaluator, search = graph.by_network(board, config, network), graph.search(board, config)
+    found = search_all(board, puzzles, key, config, evaluator, search, network.params)
+    names = ("network_calls", "network_iterations", "simulations")
+    return found._replace(stats={name: found.stats[name] for name in names})
 
 
-def _persistent(
-    board: Board,
-    puzzles: Array,
-    key: Array,
-    config: AlphaSudokuConfig | MctsConfig,
-    evaluate: Evaluate,
-    params: Any,
-    score: Score,
-) -> Solution:
-    advance = persistent.along_kept_tree(board, config, evaluate, score)
-    return search_all(board, puzzles, key, config, evaluate, advance, params, persistent.recorder(board, config))
+def _by_score(board: Board, config: AlphaSudokuConfig | MctsConfig, policy: Policy) -> tuple[Search, Recorder | None]:
+    if config.proofs:
+        return proving.search(board, config, policy), None
+    return persistent.search(board, config, policy), persistent.recorder(config)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import LANES, Rules, SolverConfig, Words, fitting_lanes
-from jaxsudoku.runtime.settings import Natural, NonNegative, Positive
+from jaxsudoku.runtime.settings import Natural, NonNegative, Positive, Share
 
 from ..guided_config import Cell, with_chunk
 
@@ -19,8 +19,8 @@ Reward = Literal["solved", "filled", "signed"]
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
-#: Positions of a rollout, and of a puzzle, that are remembered as seen by the network.
-LOOKS, SEEN = 32, 512
+#: Positions of a puzzle that are remembered as seen by the network.
+SEEN = 512
 
 #: Bytes of a number and of a truth value.
 _NUMBER, _FLAG = 4, 1
@@ -139,11 +139,18 @@ class GuidedConfig(TreeConfig):
       votes: symmetries under which the network sees a position, drawn at random; its outputs are averaged, and each is
         a call. 1 shows the position as it is. Equivariant networks need no more.
       temperature: scale of the Gumbel noise on the network's logits at the root.
+      complete: whether every position that the network has seen is played to its end by the most probable digits of
+        that one look, with the rules in between; a grid that is right is the answer. Not beside rollouts.
+      depth: most iterations of an iterative network at a position; None for those that it is set to.
+      sure: the probability of a digit from which it does no further iterations; 1 for all.
       chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
         refute are not evaluated.
+      pooled: whether an iterative network takes up a position as soon as another one is done, instead of a chunk at a
+        time; None suits the machine: not on a CPU.
     """
 
     simulations: Positive = 256
+    rules: Rules = "locked"
     cell: Cell = "doubtful"
     prior: Literal["network", "uniform"] = "network"
     value: Literal["network", "rollout", "both", "none"] = "network"
@@ -151,12 +158,26 @@ class GuidedConfig(TreeConfig):
     rollout: Literal["draw", "surest"] = "draw"
     votes: Positive = 1
     temperature: NonNegative = 0.0
+    complete: bool = True
+    depth: Positive | None = None
+    sure: Share = 0.99
     chunk: Positive | None = None
+    pooled: bool | None = None
 
     @property
     def plays(self) -> bool:
         """Whether positions are evaluated by rollouts."""
         return self.value in ("rollout", "both")
+
+    @property
+    def asks(self) -> bool:
+        """Whether the network is asked for anything."""
+        return self.prior == "network" or self.value in ("network", "both") or self.cell != "fewest"
+
+    @property
+    def completes(self) -> bool:
+        """Whether positions are played to their ends by the policy of one look."""
+        return self.complete and self.asks and not self.plays
 
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes and a chunk that suit a machine."""
@@ -175,7 +196,7 @@ class GumbelConfig(GuidedConfig):
 
 
 @dataclasses.dataclass(frozen=True)
-class AlphaSudokuConfig(ScoredConfig, GuidedConfig):
+class AlphaSudokuConfig(GuidedConfig, ScoredConfig):
     """Settings of ``alphasudoku``; ``exploration`` is the weight w of the prior.
 
     Attributes:
@@ -208,8 +229,12 @@ class McgsConfig(SearchConfig):
       exploration: w of PUCT's Q + w P sqrt(visits) / (1 + N).
       correction: an edge whose value differs from its node's by more than this is corrected.
       transpositions: whether equal positions share a node.
+      depth: most iterations of an iterative network at a position; None for those that it is set to.
+      sure: the probability of a digit from which it does no further iterations; 1 for all.
       chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
         refute are not evaluated.
+      pooled: whether an iterative network takes up a position as soon as another one is done, instead of a chunk at a
+        time; None suits the machine: not on a CPU.
     """
 
     simulations: Positive = 32
@@ -217,7 +242,10 @@ class McgsConfig(SearchConfig):
     exploration: NonNegative = 1.0
     correction: NonNegative = 0.01
     transpositions: bool = True
+    depth: Positive | None = None
+    sure: Share = 1.0
     chunk: Positive | None = None
+    pooled: bool | None = None
 
     def resolve(self, board: Board, platform: str) -> Any:
         """The settings with lanes and a chunk that suit a machine."""
@@ -237,17 +265,18 @@ def keeps_looks(config: SearchConfig) -> bool:
 def _lane_bytes(config: SearchConfig, board: Board) -> int:
     packed = board.words * _NUMBER
     state = packed + _NUMBER + 2 * _FLAG
-    graph = isinstance(config, McgsConfig)
-    plays = isinstance(config, MctsConfig) or (isinstance(config, GuidedConfig) and config.plays)
-    answer = packed * plays
-    moves = board.candidates if graph else board.side
-    # ``backtracking.Lanes``: the stack, the origin, the evaluated root, 8 further numbers and 2 flags
-    lane = (board.cells + 1) * packed + state + (moves + 3) * _NUMBER + _FLAG + answer + 8 * _NUMBER + 2 * _FLAG
+    nodes = most_nodes(config, board)
     if isinstance(config, McgsConfig):  # ``graph.Graph``: 4 numbers a node, 5 an edge, 2 for the whole
         edges = min(max(config.placements, board.side), board.candidates)
-        lane += 2 * _NUMBER
-        node = state + (4 + 5 * edges) * _NUMBER
-    else:  # ``mctx.Tree``: 5 numbers a node, 6 a move, 1 a move of the root; ``proofs.Node``: 3 and a flag besides
-        lane += board.side * _NUMBER * (1 + isinstance(config, GumbelConfig))  # Gumbel search has its noise too
-        node = state + answer + (5 + 6 * board.side + 3) * _NUMBER + _FLAG
-    return lane + most_nodes(config, board) * node
+        tree = nodes * (state + (4 + 5 * edges) * _NUMBER) + 2 * _NUMBER
+        moves, place = board.candidates, (2 * nodes + 3) * _NUMBER + 2 * _FLAG  # ``graph.At``
+    else:  # ``mctx.Tree``: 5 numbers a node and a seed, 6 a move, 1 a move of the root
+        tree = nodes * (state + (6 + 6 * board.side) * _NUMBER) + board.side * _NUMBER
+        tree += board.side * _NUMBER * isinstance(config, GumbelConfig)  # Gumbel search has its noise too
+        moves, place = board.side, 3 * _NUMBER + _FLAG * (not config.proves)  # ``proving.At``
+    evaluation = state + (moves + 1) * _NUMBER
+    # ``lanes.Work``: 3 numbers and 3 flags besides; ``lanes.Lanes``: 12 numbers and 5 flags besides
+    work = packed + state + evaluation + 3 * _NUMBER + 3 * _FLAG + place
+    lane = evaluation + (board.cells + 2) * packed + 12 * _NUMBER + 5 * _FLAG
+    policy = board.candidates * _NUMBER * (isinstance(config, GuidedConfig) and config.completes)
+    return work + lane + policy + tree
