@@ -106,11 +106,9 @@ class Method(NamedTuple, Generic[State]):
         of another dtype or further axes. It is 0 for puzzles that the rules solve.
       select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
       gather: (indices int32[k], state) to the state of these lanes alone.
-      ready: state to bool[K], whether a lane may take a step; None if lanes always may.
-      prepare: a cheap move of the lanes that are not ready: (state, bool[K] lanes in use) to a state. It is repeated
-        until all lanes in use are ready. It may finish puzzles; their lanes take the next ones.
       error: state to int32[K], the best error so far, for ``record``; None for a method without errors.
-      narrow_from: fewest lanes for which a second loop for the last few puzzles is worth its compilation.
+      narrow_from: fewest lanes for which a second loop for the last few puzzles is worth its compilation; None for any
+        number, where a step costs little for idle lanes.
     """
 
     init: Callable[[Start], State]
@@ -120,8 +118,6 @@ class Method(NamedTuple, Generic[State]):
     stats: Mapping[str, int | np.ndarray] = {}
     select: Callable[[Array, State, State], State] = operations.select
     gather: Callable[[Array, State], State] = gather_first
-    ready: Callable[[State], Array] | None = None
-    prepare: Callable[[State, Array], State] | None = None
     error: Callable[[State], Array] | None = None
     narrow_from: int | None = NARROWER + 1
 
@@ -306,37 +302,22 @@ def _without_counts(found: Solution, waiting: Array) -> Solution:
 
 
 def _turn(method: Method[Any], queue: _Queue, now: _Lanes, *, refills: bool) -> _Lanes:
-    """Refills the lanes until they are ready, or only stores their answers, and then takes a step."""
-    now = _prepared(method, queue, now, refills)
-    state = method.step(now.state)
-    found = now.found
-    if "history" in found.stats and method.error is not None:
-        history = found.stats["history"].at[now.puzzle, now.steps].set(method.error(state), mode="drop")
-        found = found._replace(stats=found.stats | {"history": history})
-    return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.round, found)
+    """Refills the idle lanes, or only stores the answers of those that have ended, and then takes a step."""
 
-
-def _prepared(method: Method[Any], queue: _Queue, now: _Lanes, refills: bool) -> _Lanes:
     def wanting(now: _Lanes) -> Array:
         ended = now.ended.any()
         if not refills or queue.runs == 1:
             return ended
         return ended | (~now.busy.all() & ((now.round.taken < now.round.size) | queue.begins(now.round, now.busy)))
 
-    def refilled(now: _Lanes) -> _Lanes:  # a loop, as jax 0.10 copies a state that passes through ``lax.cond``
-        refill = functools.partial(_refill if refills else _store_answers, method, queue)
-        return lax.while_loop(wanting, refill, now)
-
-    if method.ready is None or method.prepare is None:
-        return refilled(now)
-    ready, prepare = method.ready, method.prepare
-
-    def once(now: _Lanes) -> _Lanes:
-        now = refilled(now)
-        state = prepare(now.state, now.busy)
-        return now._replace(state=state, ended=now.busy & method.done(state))
-
-    return lax.while_loop(lambda now: wanting(now) | (now.busy & ~ready(now.state)).any(), once, now)
+    # a loop, as jax 0.10 copies a state that passes through ``lax.cond``
+    now = lax.while_loop(wanting, functools.partial(_refill if refills else _store_answers, method, queue), now)
+    state = method.step(now.state)
+    found = now.found
+    if "history" in found.stats and method.error is not None:
+        history = found.stats["history"].at[now.puzzle, now.steps].set(method.error(state), mode="drop")
+        found = found._replace(stats=found.stats | {"history": history})
+    return _Lanes(state, now.puzzle, now.steps + 1, now.busy & method.done(state), now.round, found)
 
 
 def _store_answers(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:

@@ -120,29 +120,6 @@ def test_the_last_puzzles_have_fewer_lanes() -> None:
     assert [int(width) for width in lanes_stepped[before:]] == [32] * 4 + [4] * (BUDGET - 4)
 
 
-def test_lanes_that_are_not_ready_settle_first() -> None:
-    """A method may end puzzles between steps; the lanes take others before the next step."""
-    lanes_stepped: list[Array] = []
-    base = watched(countdown(last=False), lanes_stepped)
-
-    def settle(now: Countdown, busy: Array) -> Countdown:
-        # ends every puzzle of an even number, and leaves the others as they are
-        even = busy & (now.left % 2 == 1) & (now.steps == 0)
-        return now._replace(left=jnp.where(even, 0, now.left), steps=now.steps + even)
-
-    def ready(now: Countdown) -> Array:
-        return (now.left % 2 == 0) | (now.steps > 0)
-
-    numbers = np.array([n for n in VALID.tolist() for _ in range(4)])
-    found = program(base._replace(prepare=settle, ready=ready), lanes=4)(spelt(numbers))
-    jax.effects_barrier()
-    odd = numbers % 2 == 1
-    steps = np.where(odd, np.minimum(1 + numbers, BUDGET), 1)
-    np.testing.assert_array_equal(found.iterations, 1 + 3 * steps)
-    np.testing.assert_array_equal(found.stats["errors"], np.where(odd, 1 + numbers - steps, 0))
-    assert len(lanes_stepped) <= steps[odd].sum()
-
-
 class Lot(NamedTuple):
     """A run of the toy below."""
 

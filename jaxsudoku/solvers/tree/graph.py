@@ -183,12 +183,7 @@ def search(board: Board, config: McgsConfig, record: Record | None = None) -> Se
         graph = _prove(board, graph, expanding & graph.state.refuted[lane, index])
         solved = new & found.solved
         lanes = lanes.add_counts(expanding.astype(jnp.int32), jnp.where(new, lanes.work.calls, 0))
-        return lanes._replace(
-            tree=graph,
-            done=lanes.done + which.astype(jnp.int32),
-            found=lanes.found | solved,
-            answer=select(solved, found.answer, lanes.answer),
-        )
+        return lanes.grown(graph, which, new, solved, found.answer)
 
     def move(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         if record:

@@ -149,6 +149,24 @@ class Lanes(NamedTuple):
             calls=self.calls + calls,
         )
 
+    def grown(self, tree: Any, counted: Array, new: Array, solved: Array, answer: Array) -> Lanes:
+        """The lanes after a simulation of those ``counted`` bool[K].
+
+        Args:
+          tree: the trees.
+          counted: bool[K].
+          new: bool[K], those whose tree has one more node.
+          solved: bool[K], those that found a solution.
+          answer: uint32[K, words], the solution.
+        """
+        return self._replace(
+            tree=tree,
+            size=self.size + new.astype(jnp.int32),
+            done=self.done + counted.astype(jnp.int32),
+            found=self.found | solved,
+            answer=select(solved, answer, self.answer),
+        )
+
     def add_changes(self, more: Array) -> Lanes:
         """Adds to the number of changes int32[K] those without a grid that is evaluated."""
         return self._replace(changes=self.changes + more)

@@ -95,14 +95,8 @@ def search(board: Board, config: AlphaSudokuConfig | MctsConfig, policy: Policy)
         iterations = jnp.where(new, work.iterations, 1)
         solved = new & found.solved
         lanes = lanes.add_counts(jnp.where(which, iterations, 0), jnp.where(new, work.calls, 0))
-        return lanes._replace(
-            tree=tree,
-            size=lanes.size + new.astype(jnp.int32),
-            done=lanes.done + which.astype(jnp.int32),
-            found=lanes.found | solved,
-            answer=select(solved, found.answer, lanes.answer),
-            record=kept._replace(full=kept.full | (solved & state.solved)),
-        )
+        lanes = lanes._replace(record=kept._replace(full=kept.full | (solved & state.solved)))
+        return lanes.grown(tree, which, new, solved, found.answer)
 
     def look(lanes: Lanes, asked: Array) -> Lanes:
         kept: Kept = lanes.record

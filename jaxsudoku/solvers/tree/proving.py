@@ -105,15 +105,10 @@ def search(board: Board, config: GuidedConfig | MctsConfig, policy: Policy, reco
         tree = add_nodes(lanes.tree, which, Nodes(Node(state, at.seed), logits, value), index, at.parent, at.move)
         tree = back_up(tree, which, jnp.where(which, index, 0))
         tree = refute(tree, which & state.refuted, jnp.where(which, index, 0))
-        new, work = which.astype(jnp.int32), lanes.work
+        work = lanes.work
         lanes = lanes.add_counts(jnp.where(which, work.iterations, 0), jnp.where(which, work.calls, 0))
-        return lanes.add_changes(new)._replace(
-            tree=tree,
-            size=lanes.size + new,
-            done=lanes.done + new,
-            found=lanes.found | (which & found.solved),
-            answer=select(which & found.solved, found.answer, lanes.answer),
-        )
+        lanes = lanes.add_changes(which.astype(jnp.int32))
+        return lanes.grown(tree, which, which, which & found.solved, found.answer)
 
     def move(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         moves = policy.decide(lanes.tree)
