@@ -158,7 +158,8 @@ def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
     size = len(puzzles)
 
     def look(params: Any, state: Any) -> tuple[Any, Any]:
-        outputs = finite_outputs(network.apply(params, env.observe(state, board)), env.observe(state, board))
+        cubes = env.observe(state, board)
+        outputs = finite_outputs(network.apply(params, cubes), cubes)
         cell = state.cell[:, None, None]
         logits = jnp.take_along_axis(outputs.policy, cell, axis=2)[:, :, 0]
         return masked_logits(logits, env.legal_action_mask(state, board)), jax.nn.sigmoid(outputs.value)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -41,24 +42,19 @@ class Halt(NamedTuple):
     Attributes:
       most: most iterations, at least 1.
       sure: the probability of a digit of an open cell from which the position needs no more, tested after every few
-        iterations; None to do all.
+        iterations; above 1 to do all.
       every: iterations from one test to the next.
     """
 
     most: int
-    sure: float | None = None
+    sure: float = math.inf
     every: int = 4
-
-    @property
-    def sure_from(self) -> float:
-        """The probability as a number."""
-        return 1.0 if self.sure is None else self.sure
 
     def is_sure(self, policy: Array, candidates: Array) -> Array:
         """Whether an open cell has a sure digit, or none is open: logits [B, side, cells] of candidates to bool[B]."""
         several = candidates & (candidates.sum(axis=1, keepdims=True) > 1)
         likely = jax.nn.softmax(policy.astype(jnp.float32), axis=1, where=candidates)
-        return (several & (likely >= self.sure_from)).any(axis=(1, 2)) | ~several.any(axis=(1, 2))
+        return (several & (likely >= self.sure)).any(axis=(1, 2)) | ~several.any(axis=(1, 2))
 
 
 class Outputs(NamedTuple):

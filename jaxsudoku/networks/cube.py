@@ -163,14 +163,13 @@ class CubeNet(NetworkModule):
 
             def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Array, Array]]:
                 order, groups = packing.order[:size], self._groups(families)
-                step = functools.partial(self._step, seen=seen[order], families=groups)
+                step, lane = functools.partial(self._step, seen=seen[order], families=groups), order % batch
 
                 def sure(rows: Array) -> Array:
-                    return self._rows_are_sure(halt, rows, seen[order], families[_CELL], order % batch, batch)
+                    return self._rows_are_sure(halt, rows, seen[order], families[_CELL], lane, batch)
 
                 def iterated(rows: Array) -> tuple[Array, Array]:
-                    by_row = functools.partial(jnp.take, indices=order % batch, axis=0)
-                    leading, spent = _iterated(halt, step, sure, lambda over: by_row(over)[:, None], rows[:size], batch)
+                    leading, spent = _iterated(halt, step, sure, lambda over: over[lane][:, None], rows[:size], batch)
                     return rows.at[:size].set(leading), spent
 
                 return iterated
@@ -207,7 +206,7 @@ class CubeNet(NetworkModule):
         def any_of(flags: Array) -> Array:
             return jnp.zeros(batch, bool).at[lane].max(flags)
 
-        return any_of(several & (share >= halt.sure_from * total)) | ~any_of(several)
+        return any_of(several & (share >= halt.sure * total)) | ~any_of(several)
 
     def _on_platform(self, everywhere: Callable[..., Any], on_cpu: Callable[..., Any], *operands: Array) -> Any:
         """On a CPU the form that computes open candidates alone, unless groups take maxima."""
@@ -302,7 +301,7 @@ def _iterated(
       features: the features.
       batch: B.
     """
-    if halt.sure is None:
+    if halt.sure > 1:
         return lax.fori_loop(0, halt.most, lambda _, x: step(x), features), jnp.full(batch, halt.most, jnp.int32)
 
     def further(now: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:

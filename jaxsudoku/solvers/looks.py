@@ -152,7 +152,7 @@ class Looker:
         carry = jax.tree.map(lambda leaf: leaf.at[..., old, :].get(mode="clip"), pool.carry)
         seen = cubes.at[lane].get(mode="fill", fill_value=False)
         halt = self.halt or Halt(iterations_of(self.network))
-        step = halt._replace(most=halt.every, sure=None)
+        step = Halt(halt.every)
 
         def evaluate(part: int) -> tuple[Outputs, Any]:
             some = jax.tree.map(lambda leaf: leaf[..., :part, :], carry)

@@ -139,6 +139,17 @@ def test_resuming_is_doing_more_iterations():
     np.testing.assert_allclose(np.asarray(second.policy)[1], whole.policy[3, 1], atol=1e-4, rtol=0)
 
 
+def test_a_position_is_sure_of_a_digit_of_a_cell_with_several():
+    """Without a probability that is asked for no position is, however certain its digits are."""
+    seen = np.zeros((3, 6, 36), bool)
+    seen[:, 0] = True
+    seen[:2, 1, 7] = True  # the third has one candidate a cell
+    policy = np.zeros((3, 6, 36), np.float32)
+    policy[0, 0, 7] = 200.0
+    np.testing.assert_array_equal(Halt(8, 0.9).is_sure(jnp.asarray(policy), jnp.asarray(seen)), [True, False, True])
+    np.testing.assert_array_equal(Halt(8).is_sure(jnp.asarray(policy), jnp.asarray(seen)), [False, False, True])
+
+
 @pytest.mark.parametrize("maximum", [False, True])
 def test_a_network_stops_at_each_position_when_it_is_sure_there(maximum):
     """It has then the outputs of that iteration, whatever the others of its batch still need."""

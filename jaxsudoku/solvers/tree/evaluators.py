@@ -7,6 +7,7 @@ asks the network, and plays rollouts, a step of each lane at a time; so an evalu
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -68,22 +69,18 @@ class Evaluator(NamedTuple):
       looker: the network; None without one.
       spares: (positions, their choices, whether they are on a rollout) to bool[B], those that need no look.
       read: views to evaluations; of positions that start a rollout the value may be that of the network alone.
-      rolls: whether every position that is evaluated is played to its end.
-      place: a step of a rollout: (views, the policy of the position where it began float32[B, side, cells] or None,
-        seeds) to placements int32[B].
+      place: a step of the rollouts by which all evaluated positions are played to their ends: (views, the policy of the
+        position where it began float32[B, side, cells] or None, seeds) to placements int32[B]; None without rollouts.
       keeps_policy: whether rollouts need this policy, rather than looks of their own.
       value: (evaluations before a rollout, its end) to the values float32[B].
-      votes: calls that a look counts as.
     """
 
     looker: Looker | None
     spares: Callable[[env.State, Array, Array], Array]
     read: Callable[[View], Evaluation]
-    rolls: bool = False
     place: Callable[[View, Array | None, Array], Array] | None = None
     keeps_policy: bool = False
     value: Callable[[Evaluation, env.State], Array] = lambda before, end: before.value
-    votes: int = 1
 
 
 #: The probability from which the rule "either" takes the surest cell.
@@ -93,7 +90,8 @@ _CERTAIN = 0.99
 def looker_of(config: GuidedConfig | McgsConfig, network: Network, votes: int = 1) -> Looker:
     """How a network looks, by the resolved settings of a search."""
     iterations = iterations_of(network)
-    halt = Halt(config.depth or iterations, config.sure if config.sure < 1 else None) if iterations else None
+    sure = config.sure if config.sure < 1 else math.inf
+    halt = Halt(config.depth or iterations, sure) if iterations else None
     return Looker(network, config.chunk, halt, votes, bool(config.pooled))
 
 
@@ -144,7 +142,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluato
         return reward if config.value == "rollout" else (reward + before.value) / 2
 
     looker = looker_of(config, network, config.votes) if config.asks else None
-    return Evaluator(looker, spares, read, plays or completes, place, completes, valued, config.votes)
+    return Evaluator(looker, spares, read, place if plays or completes else None, completes, valued)
 
 
 def _policy(view: View) -> Array:
@@ -220,7 +218,7 @@ def by_rollouts(board: Board, config: MctsConfig) -> Evaluator:
         del before
         return terminal_value(board, config, end)
 
-    return Evaluator(None, lambda state, choices, rolling: jnp.ones_like(rolling), read, True, place, value=valued)
+    return Evaluator(None, lambda state, choices, rolling: jnp.ones_like(rolling), read, place, value=valued)
 
 
 def has_single(choices: Array) -> Array:

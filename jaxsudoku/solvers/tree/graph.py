@@ -143,7 +143,7 @@ def search(board: Board, config: McgsConfig, record: Record | None = None) -> Se
         graph: Graph = lanes.tree
         graph = graph._replace(size=jnp.where(which, 1, graph.size), hits=jnp.where(which, 0, graph.hits))
         graph = _put(board, graph, lanes.root, jnp.zeros_like(lanes.done), which)
-        return lanes._replace(tree=graph, done=jnp.where(which, 0, lanes.done))
+        return lanes._replace(tree=graph, size=graph.size, done=jnp.where(which, 0, lanes.done))
 
     def over(lanes: Lanes) -> Array:
         return lanes.found | lanes.tree.state.refuted[:, 0] | (lanes.done >= config.simulations)

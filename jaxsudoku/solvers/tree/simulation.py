@@ -324,7 +324,7 @@ class Simulation(NamedTuple):
         others = (self.roots.active(lanes) & ~wanted).any()
         cubes = env.observe(state, self.board)
         seen, pool = looker.look(self.params, lanes.pool, cubes, wanted, work.seed, others)
-        asked, votes = wanted & seen.lanes, self.evaluator.votes
+        asked, votes = wanted & seen.lanes, looker.votes
         outputs = select(asked, seen.outputs, jax.tree.map(jnp.zeros_like, seen.outputs))
         calls = work.calls + jnp.where(asked, votes, 0)
         spent = lanes.network_iterations + jnp.where(asked, seen.spent * votes, 0)
@@ -338,7 +338,7 @@ class Simulation(NamedTuple):
         evaluator, work = self.evaluator, lanes.work
         over = view.state.terminated
         evaluation, evaluated, end = evaluator.read(view), ready, view.state
-        if evaluator.rolls and evaluator.place is not None:
+        if evaluator.place is not None:
             evaluation = select(work.rolling, work.before, evaluation)
             policy = lanes.policy
             if policy is not None and view.outputs is not None:
@@ -371,6 +371,7 @@ class Simulation(NamedTuple):
         return self.search.expand(lanes, placed, found)
 
     def _with_roots(self, lanes: Lanes, which: Array, found: Found) -> Lanes:
+        """The lanes whose roots are evaluated, bool[K], with their searches due."""
         work = lanes.work
         lanes = lanes._replace(
             root=select(which, found.evaluation, lanes.root),

@@ -145,7 +145,7 @@ def descend(
     """
     lane, root = _lane(tree), jnp.zeros(len(chosen), jnp.int32)
     over = jnp.zeros(tree.parents.shape, bool) if ended is None else ended
-    key = jax.random.key(0)  # selections of this package draw nothing
+    key = jax.random.key(0)  # one for all: mctx's selections draw nothing, or between equal moves alone
 
     def selected(node: Array, depth: Array) -> Array:
         with jax.numpy_dtype_promotion("standard"):  # mctx mixes integers and floats
