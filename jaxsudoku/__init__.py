@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import symmetry as symmetry
     from jaxsudoku import techniques as techniques
     from jaxsudoku import testing as testing
+    from jaxsudoku import trees as trees
     from jaxsudoku.core import board as board
     from jaxsudoku.core import env as env
     from jaxsudoku.core import grid as grid
@@ -109,6 +110,7 @@ _MODULES = {
     "symmetry": "symmetry",
     "techniques": "techniques",
     "testing": "testing",
+    "trees": "trees",
 }
 
 __all__ = [

@@ -35,7 +35,7 @@ from jaxsudoku.solvers.tree.evaluators import Evaluator
 from jaxsudoku.solvers.tree.lanes import Lanes
 from jaxsudoku.solvers.tree.simulation import Recorder, Search, search_all
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
-from jaxsudoku.solvers.tree.trees import open_moves
+from jaxsudoku.trees import open_moves
 
 #: Separates the choice of kept positions from the search's own randomness.
 _KEEP = np.uint32(0x7FEB352D)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from jaxsudoku.pictures import Picture
-from jaxsudoku.pictures.shapes import ROLES, Circle, Line, Text, extent
+from jaxsudoku.pictures.outline import MARGIN, ROW, SIZE, Row, framed, outline
+from jaxsudoku.pictures.shapes import ROLES, Circle, Text
 
 from .rules import Game
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 #: Roles of the colours of pegs, which begin again after the last; every peg has the number of its colour, too.
 _COLOURS = tuple(role for role in ROLES if role.startswith("peg-") and role != "peg-text")
-#: The margin, the height of a row, the distance between pegs, between feedback pegs and between levels, size of texts.
-_MARGIN, _ROW, _PEG, _SMALL, _LEVEL, _SIZE = 14, 28, 24, 11, 34, 13
+#: The distance between pegs, and between feedback pegs.
+_PEG, _SMALL = 24, 11
 
 
 def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out: int, title: str) -> Picture:
@@ -28,31 +29,19 @@ def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out
       left_out: how many nodes are left out, which a note says.
       title: a description for readers who do not see the picture.
     """
-    places = game.places
-    shapes: list[Shape] = []
-    parents: list[float] = []  # where the row of the last node of each depth is
-    for number, (depth, feedback, guess, note) in enumerate(rows):
-        y = _MARGIN + _ROW * (number + 0.5)
-        x = float(_MARGIN + _LEVEL * depth)
-        del parents[depth:]
-        parents.append(y)
-        if depth:
-            stem = x - _LEVEL + _PEG / 2
-            shapes.append(Line(((stem, parents[-2] + _PEG / 2), (stem, y), (x - 4, y)), "edge"))
+
+    def row(depth: int, feedback: int, guess: int, note: str) -> Row:
+        label: list[Shape] = []
+        width = 0
         if feedback >= 0:
-            shapes += feedback_shapes(game, feedback, x, y)
-            x += _SMALL * places + 8
+            label += feedback_shapes(game, feedback, 0, 0)
+            width += _SMALL * game.places + 8
         if guess >= 0:
-            shapes += code_shapes(game, guess, x, y)
-            x += _PEG * places + 6
-        if note:
-            shapes.append(Text(x, y, _SIZE, note, "text", centred=False))
-    if left_out:
-        text = f"{left_out:,} further nodes of these levels are not drawn"
-        shapes.append(Text(_MARGIN, _MARGIN + _ROW * (len(rows) + 0.5), _SIZE, text, "text", centred=False))
-    # lines lie below pegs
-    shapes.sort(key=lambda shape: not isinstance(shape, Line))
-    return _framed(shapes, title)
+            label += code_shapes(game, guess, width, 0)
+            width += _PEG * game.places + 6
+        return Row(depth, note, tuple(label), width)
+
+    return outline([row(*node) for node in rows], left_out, title)
 
 
 def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[int]) -> Picture:
@@ -64,17 +53,15 @@ def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[
       left: the codes that are left, before the first guess and after each.
     """
     places = game.places
-    shapes: list[Shape] = [
-        Text(_MARGIN, _MARGIN + _ROW / 2, _SIZE, f"{game}: {left[0]:,} codes", "text", centred=False)
-    ]
+    shapes: list[Shape] = [Text(MARGIN, MARGIN + ROW / 2, SIZE, f"{game}: {left[0]:,} codes", "text", centred=False)]
     for number, (guess, feedback) in enumerate(answers, 1):
-        y = _MARGIN + _ROW * (number + 0.5)
-        shapes += code_shapes(game, guess, _MARGIN, y)
-        x = _MARGIN + _PEG * places + 8
+        y = MARGIN + ROW * (number + 0.5)
+        shapes += code_shapes(game, guess, MARGIN, y)
+        x = MARGIN + _PEG * places + 8
         shapes += feedback_shapes(game, feedback, x, y)
         text = "found" if feedback == game.win else f"{left[number]:,} left"
-        shapes.append(Text(x + _SMALL * places + 8, y, _SIZE, text, "text", centred=False))
-    return _framed(shapes, f"{game}: {len(answers)} guesses")
+        shapes.append(Text(x + _SMALL * places + 8, y, SIZE, text, "text", centred=False))
+    return framed(shapes, f"{game}: {len(answers)} guesses")
 
 
 def code_shapes(game: Game, code: int, x: float, y: float) -> Iterator[Shape]:
@@ -82,7 +69,7 @@ def code_shapes(game: Game, code: int, x: float, y: float) -> Iterator[Shape]:
     for place, (colour, label) in enumerate(zip(game.codes[code].tolist(), game.labels(code), strict=True)):
         middle = x + _PEG * (place + 0.5)
         yield Circle(middle, y, 0.42 * _PEG, _COLOURS[colour % len(_COLOURS)])
-        yield Text(middle, y, _SIZE if len(label) < 3 else 0.7 * _SIZE, label, "peg-text")
+        yield Text(middle, y, SIZE if len(label) < 3 else 0.7 * SIZE, label, "peg-text")
 
 
 def feedback_shapes(game: Game, feedback: int, x: float, y: float) -> Iterator[Shape]:
@@ -91,8 +78,3 @@ def feedback_shapes(game: Game, feedback: int, x: float, y: float) -> Iterator[S
         middle = x + _SMALL * (place + 0.5)
         radius, role = ((1.2, "candidate"), (3.5, "rim"), (4, "exact"))[mark]
         yield Circle(middle, y, radius, role)
-
-
-def _framed(shapes: Sequence[Shape], title: str) -> Picture:
-    right, down = extent(shapes)
-    return Picture(right + _MARGIN, down + _MARGIN, tuple(shapes), title)

@@ -55,6 +55,19 @@ def key_of(seed: jax.Array) -> jax.Array:
     return jax.random.wrap_key_data(jnp.stack([jnp.zeros_like(seed), seed]), impl=IMPLEMENTATION)
 
 
+def split(keys: jax.Array, number: int = 2) -> tuple[jax.Array, ...]:
+    """Further keys, as ``jax.random.split``, of one key or of a key for each row of a batch."""
+    if single(keys):
+        return tuple(jax.random.split(keys, number))
+    parts = jax.vmap(lambda key: jax.random.split(key, number))(keys)
+    return tuple(parts[:, part] for part in range(number))
+
+
+def single(keys: jax.Array) -> bool:
+    """Whether this is one key, typed or raw, not a batch of keys."""
+    return keys.ndim == (0 if jnp.issubdtype(keys.dtype, jax.dtypes.prng_key) else 1)
+
+
 def _converted(key: jax.Array) -> jax.Array:
     """The key itself if it is a threefry key, else one drawn from it."""
     if str(jax.random.key_impl(key)) == IMPLEMENTATION:

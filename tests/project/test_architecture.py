@@ -23,7 +23,7 @@ LEVELS = (
     ("_version",),
     ("runtime",),
     ("pictures",),
-    ("core", "mastermind"),
+    ("core", "mastermind", "trees"),
     ("io", "networks"),
     ("shipped",),
     ("engine",),

@@ -6,7 +6,6 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import mctx
 import numpy as np
 import plain_study
 import pytest
@@ -16,7 +15,6 @@ from random_networks import random_network
 import jaxsudoku as js
 from jaxsudoku import compiler_options, solvers
 from jaxsudoku.engine.solution import Status
-from jaxsudoku.solvers.tree.trees import with_root
 
 FOUR = reference.SMALL["4x4"]
 
@@ -31,57 +29,6 @@ ALPHASUDOKU = {
     "value": "rollout",
     "rollout": "surest",
 }
-
-
-def random_trees(lanes, nodes, actions):
-    """Trees of numpy arrays whose nodes have random parents before them; some nodes are out of reach."""
-    rng = np.random.default_rng(0)
-    parents, taken = np.full((2, lanes, nodes), -1, np.int32)
-    children = np.full((lanes, nodes, actions), -1, np.int32)
-    for lane in range(lanes):
-        for node in range(1, nodes):
-            parent, action = rng.integers(0, node), rng.integers(0, actions)
-            parents[lane, node], taken[lane, node] = parent, action
-            children[lane, parent, action] = node  # another one that was there is out of reach
-    own = np.arange(lanes * nodes, dtype=np.int32).reshape(lanes, nodes)
-    edges = rng.random((4, lanes, nodes, actions)).astype(np.float32)
-    return mctx.Tree(
-        node_visits=own,
-        raw_values=own + np.float32(0.5),
-        node_values=own - np.float32(0.5),
-        parents=parents,
-        action_from_parent=taken,
-        children_index=children,
-        children_prior_logits=edges[0],
-        children_visits=own[:, :, None] + np.arange(actions, dtype=np.int32),
-        children_rewards=np.zeros_like(edges[1]),
-        children_discounts=np.ones_like(edges[2]),
-        children_values=edges[3],
-        embeddings={"word": own.astype(np.uint32)[:, :, None] * np.ones(3, np.uint32)},
-        root_invalid_actions=np.zeros((lanes, actions), np.float32),
-        extra_data=None,
-    )
-
-
-def as_nested(tree, lane, node):
-    """A node with all that a search reads of it, and the nodes below it by their moves."""
-    for action, child in enumerate(tree.children_index[lane, node]):
-        assert child < 0 or (tree.parents[lane, child], tree.action_from_parent[lane, child]) == (node, action)
-    names = ("node_visits", "raw_values", "node_values", "children_prior_logits", "children_visits", "children_values")
-    own = [np.asarray(tree[name][lane, node]).tolist() for name in names]
-    below = [as_nested(tree, lane, child) if child >= 0 else None for child in tree.children_index[lane, node]]
-    return [*own, tree.embeddings["word"][lane, node].tolist(), below]
-
-
-def test_a_new_root_has_all_that_was_below_it():
-    lanes, actions = 16, 3
-    tree = random_trees(lanes, 24, actions)
-    children = tree.children_index[:, 0]
-    node = np.where((children >= 0).any(axis=1), children.max(axis=1), 0).astype(np.int32)
-    moved = jax.tree.map(np.asarray, jax.jit(with_root)(tree, node))
-    for lane in range(lanes):
-        assert as_nested(moved, lane, 0) == as_nested(tree, lane, node[lane])
-    assert (node > 0).sum() > 10
 
 
 def test_without_proofs_no_puzzle_is_called_unsatisfiable():

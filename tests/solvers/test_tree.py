@@ -15,7 +15,7 @@ import pytest
 import reference
 from random_networks import random_network
 
-from jaxsudoku import compiler_options, env, solvers
+from jaxsudoku import compiler_options, env, solvers, trees
 from jaxsudoku.core import propagation
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.networks import Outputs, make_network
@@ -24,7 +24,7 @@ from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import tree
 from jaxsudoku.solvers.guided_exact import guided_branch
 from jaxsudoku.solvers.looks import Looker, apply_where
-from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proving, simulation, trees
+from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proving, simulation
 from jaxsudoku.solvers.tree.tree_config import Cell
 
 FOUR = reference.SMALL["4x4"]

@@ -17,6 +17,7 @@ from jax import Array
 from jaxsudoku.core import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.operations import select
+from jaxsudoku.trees import Nodes, add_nodes, back_up, descend, put_roots, with_root
 
 from .evaluators import Evaluation, hash_nodes, terminal_value
 from .lanes import Lanes
@@ -24,7 +25,6 @@ from .policies import Policy
 from .proving import At, Node, below, no_place, no_tree, position
 from .simulation import Found, Recorder, Search, Selected
 from .tree_config import SEEN, AlphaSudokuConfig, MctsConfig, keeps_looks
-from .trees import Nodes, add_nodes, back_up, descend, put_roots, with_root
 
 
 class Kept(NamedTuple):

@@ -13,10 +13,17 @@ from jax import Array
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.networks.base import ABSENT, LARGEST, masked_logits
+from jaxsudoku.trees import (
+    GumbelExtraData,
+    Select,
+    gumbel_action,
+    gumbel_root_action_selection,
+    most_visited,
+    open_moves,
+)
 
 from .evaluators import gumbel_noise
 from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
-from .trees import Select, open_moves
 
 #: (tree of one lane, node) to the scores of its moves.
 Score = Callable[[mctx.Tree, Array], Array]
@@ -44,29 +51,20 @@ def gumbel(board: Board, config: GumbelConfig) -> Policy:
 
     As ``mctx.gumbel_muzero_policy``, but moves may be refuted during the search, and every lane has its own noise.
     """
-    follow = mctx.gumbel_muzero_interior_action_selection
     halve = functools.partial(
-        mctx.gumbel_muzero_root_action_selection,
+        gumbel_root_action_selection,
         num_simulations=config.simulations,
         max_num_considered_actions=min(config.considered, board.side),
     )
 
     def at_root(key: Array, tree: mctx.Tree, node: Array, depth: Array | int) -> Array:
         del depth
-        # sequential halving needs equal visits; after a refutation the interior rule takes over
-        refuted = (tree.children_prior_logits[node] <= ABSENT / 2) & (tree.root_invalid_actions == 0)
-        return jnp.where(refuted.any(), follow(key, tree, node, jnp.int32(0)), halve(key, tree, node))
+        return halve(key, tree, node)
 
     def prepare(logits: Array, seed: Array) -> tuple[Array, Any]:
-        return logits, mctx.GumbelMuZeroExtraData(root_gumbel=_noise(board, config, seed))
+        return logits, GumbelExtraData(_noise(board, config, seed))
 
-    def decide(tree: mctx.Tree) -> Array:
-        with jax.numpy_dtype_promotion("standard"):
-            q = jax.vmap(mctx.qtransform_completed_by_mix_value, (0, None))(tree, mctx.Tree.ROOT_INDEX)
-        logits = tree.children_prior_logits[:, mctx.Tree.ROOT_INDEX]
-        return _most_visited(tree, tree.extra_data.root_gumbel + logits + q)
-
-    return Policy(at_root, follow, prepare, decide)
+    return Policy(at_root, mctx.gumbel_muzero_interior_action_selection, prepare, gumbel_action)
 
 
 def alphasudoku(board: Board, config: AlphaSudokuConfig) -> Policy:
@@ -125,7 +123,7 @@ def _by_score(
 
     def decide(tree: mctx.Tree) -> Array:
         q = tree.qvalues(jnp.full(len(tree.node_visits), mctx.Tree.ROOT_INDEX))
-        return _most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q)
+        return most_visited(tree, q) if config.move == "visits" else _most_valued(tree, q)
 
     return Policy(follow, follow, prepare, decide)
 
@@ -135,14 +133,6 @@ def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
     if not config.temperature:
         return jnp.zeros((len(seed), board.side), jnp.float32)
     return jnp.clip(config.temperature * gumbel_noise(board, seed), -LARGEST, LARGEST)
-
-
-def _most_visited(tree: mctx.Tree, score: Array) -> Array:
-    """The most visited of the root's moves that are not refuted, of equal ones the highest score: int32[B]."""
-    there, visits = open_moves(tree), tree.children_visits[:, mctx.Tree.ROOT_INDEX]
-    visits = jnp.where(there, visits, -1)
-    best = visits == visits.max(axis=1, keepdims=True)
-    return jnp.argmax(jnp.where(best & there, score, -jnp.inf), axis=1).astype(jnp.int32)
 
 
 def _most_valued(tree: mctx.Tree, q: Array) -> Array:

@@ -20,13 +20,13 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.random import mix
+from jaxsudoku.trees import Nodes, add_nodes, back_up, descend, empty, open_moves, put_roots, refute
 
 from .evaluators import Evaluation, lowest
 from .lanes import Lanes
 from .policies import Policy
 from .simulation import Found, Search, Selected
 from .tree_config import GuidedConfig, MctsConfig, TreeConfig, most_nodes
-from .trees import Nodes, add_nodes, back_up, descend, empty, open_moves, put_roots, refute
 
 
 class Node(NamedTuple):
