@@ -11,6 +11,7 @@ from jaxsudoku._version import __version__
 from jaxsudoku.runtime import forks as forks  # forks are watched from here on
 
 if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
+    from jaxsudoku import adapters as adapters
     from jaxsudoku import datasets as datasets
     from jaxsudoku import evaluation as evaluation
     from jaxsudoku import exact as exact
@@ -90,6 +91,7 @@ _HOME = {
 }
 
 _MODULES = {
+    "adapters": "adapters",
     "board": "core.board",
     "datasets": "datasets",
     "distributed": "runtime.distributed",

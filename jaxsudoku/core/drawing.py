@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku.core.board import Board, board_of_grids, check_board
+from jaxsudoku.runtime.arrays import check_on_host
 
 #: Box-drawing characters by the arms they have: 1 up, 2 down, 4 left, 8 right.
 _CORNERS = " ╵╷│╴┘┐┤╶└┌├─┴┬┼"
@@ -70,6 +71,7 @@ def draw(
 
 
 def _checked(grid: ArrayLike, board: Board, name: str) -> NDArray[np.integer]:
+    check_on_host(grid, "grids", "Draw them outside jax.jit")
     array = np.asarray(grid)
     if array.shape not in ((board.cells,), (board.side, board.side)):
         raise ValueError(f"{name} has shape {array.shape}; the board has {board.side}x{board.side} cells")

@@ -1,20 +1,26 @@
-"""The environment of tree searches: positions of puzzles, and the transition when a digit is placed.
+"""The environment of tree searches and of reinforcement learning: positions of puzzles, and placing a digit.
 
-All functions are pure, take batches of any size and may be jitted with ``board`` and ``rules`` static. They take the
-data first, then the board; ``board=None`` means the classic board of the data's size.
+All functions but ``render`` are pure, take batches of any size and may be jitted with ``board``, ``rules`` and ``end``
+static. They take the data first, then the board; ``board=None`` means the classic board of the data's size.
 
 A position is what remains of a puzzle's candidates after the rules, one packed row of bits, so trees of positions stay
 small. An action is a digit for the one cell that the position names: the first cell with fewest choices, or another
 that a search sets by ``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
 
 With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate; a digit is legal if it
-does not clash with the filled cells; and a position is refuted once an open cell has no legal digit. Stronger rules
-fill what they can after every action.
+does not clash with the filled cells; and a position is refuted once an open cell has no legal digit, or, with
+``end="board"``, once no open cell has one. Stronger rules fill what they can after every action.
+
+An episode is a puzzle: ``starts = init(puzzles)`` once, ``reset`` draws from them, and ``play`` is a step after which
+ended positions have a new puzzle.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+import typing
+from collections.abc import Callable
+from typing import Literal, NamedTuple
 
 import chex
 import jax
@@ -24,6 +30,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board, board_of_cubes, board_of_grids, board_of_words
+from jaxsudoku.core.drawing import draw
 from jaxsudoku.core.layouts import Family, Planes
 from jaxsudoku.core.planes import (
     GROUP,
@@ -44,7 +51,12 @@ from jaxsudoku.core.planes import (
 from jaxsudoku.core.propagation import outcome, settle, singles
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.runtime.operations import fence, select
+
+#: When a position without a solution ends under rules "none": at its first open "cell" without a legal digit, or when
+#: no cell of the whole "board" has one. Stronger rules end it at a contradiction, and take "cell" alone.
+End = Literal["cell", "board"]
 
 
 class State(NamedTuple):
@@ -53,8 +65,8 @@ class State(NamedTuple):
     Attributes:
       nodes: uint32[B, words], the packed candidates; a filled cell has its digit alone.
       cell: int32[B], the open cell that an action fills; undefined where there is none.
-      refuted: bool[B], whether the rules found a contradiction, maybe long after the wrong action, or a search has
-        proven one. Searches also mark lanes to be skipped as refuted.
+      refuted: bool[B], whether an action was illegal, the rules found a contradiction, maybe long after the wrong
+        action, or a search has proven one. Searches also mark lanes to be skipped as refuted.
       solved: bool[B], whether all cells are filled without a contradiction.
     """
 
@@ -72,23 +84,75 @@ class State(NamedTuple):
 jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.core.env.State")
 
 
-def init(puzzles: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+class Transition(NamedTuple):
+    """A step of B episodes, after which those that ended have a new puzzle.
+
+    Attributes:
+      state: the positions to go on with.
+      reward: float32[B], as of ``reward``.
+      done: bool[B], whether the episode has ended.
+      last: the positions after the placements, before any new puzzle.
+    """
+
+    state: State
+    reward: Array
+    done: Array
+    last: State
+
+
+class ArraySpec(NamedTuple):
+    """The arrays of one position: shape, dtype, and the least and the largest value."""
+
+    shape: tuple[int, ...]
+    dtype: type[np.generic]
+    minimum: int
+    maximum: int
+
+
+def num_actions(board: Board) -> int:
+    """The number of placements, side * cells; ``step`` has one action for each of the ``board.side`` digits."""
+    return board.candidates
+
+
+def action_spec(board: Board) -> ArraySpec:
+    """The placement in one position, as ``place`` takes it."""
+    return ArraySpec((), np.int32, 0, num_actions(board) - 1)
+
+
+def observation_spec(board: Board) -> ArraySpec:
+    """The observation of one position, as ``observe`` gives it."""
+    return ArraySpec((board.side, board.cells), np.bool_, 0, 1)
+
+
+def init(puzzles: AnyArray, board: Board | None = None, rules: str = "singles", end: End = "cell") -> State:
     """The positions of puzzles uint8[B, cells], 0 = empty; those with invalid givens are refuted."""
     forks.check()
     board, batch = board_of_grids(np.shape(puzzles), board)
     if len(batch) != 1 or np.ndim(puzzles) != 2:
         raise ValueError(f"puzzles of shape {np.shape(puzzles)}; they must be [B, {board.cells}]")
     givens = grids_to_planes(pad_lanes(jnp.asarray(puzzles)), board)
-    return _first(_settle(board, fence(givens.candidates), rules), len(puzzles))
+    return _first(_settle(board, fence(givens.candidates), rules, end), len(puzzles))
 
 
-def from_nodes(nodes: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+def from_nodes(nodes: AnyArray, board: Board | None = None, rules: str = "singles", end: End = "cell") -> State:
     """The positions of packed candidates uint32[B, words], after the rules."""
     board = _board_of_nodes(nodes, board)
-    return _first(_settle(board, _planes(board, jnp.asarray(nodes)), rules), len(nodes))
+    return _first(_settle(board, _planes(board, jnp.asarray(nodes)), rules, end), len(nodes))
 
 
-def step(state: State, action: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+def reset(key: Array, starts: State, batch: int) -> State:
+    """Positions of a batch of ``starts``, drawn by a key.
+
+    Starts that the rules solve or refute are episodes without an action; to leave them out, choose the others on the
+    host: ``jax.tree.map(lambda leaf: leaf[~starts.terminated], starts)``.
+    """
+    drawn = jax.random.randint(key, (batch,), 0, len(starts.cell))
+    return State(*(jnp.asarray(leaf)[drawn] for leaf in starts))
+
+
+def step(
+    state: State, action: AnyArray, board: Board | None = None, rules: str = "singles", end: End = "cell"
+) -> State:
     """Places a digit in the position's cell, then applies the rules until nothing changes.
 
     Args:
@@ -96,26 +160,51 @@ def step(state: State, action: AnyArray, board: Board | None = None, rules: str 
       action: int32[B], the digits, counted from 0. An illegal one leads to a refuted position.
       board: the board; None for the classic one of the state's size.
       rules: one of ``tuning.RULES``.
+      end: when a position without a solution ends; "board" with rules "none" alone.
 
     Returns:
       the next positions; terminated ones stay as they are.
 
     Raises:
-      ValueError: the state or the action has no batch axis, or does not fit the board.
+      ValueError: the state or the action has no batch axis, or does not fit the board; or ``end="board"`` with rules.
     """
     board = _board_of_state(state, board)
     action = _integers(state, "action", action)
-    return place(state, action * board.cells + state.cell, board, rules)
+    return place(state, action * board.cells + state.cell, board, rules, end)
 
 
-def place(state: State, placement: AnyArray, board: Board | None = None, rules: str = "singles") -> State:
+def place(
+    state: State, placement: AnyArray, board: Board | None = None, rules: str = "singles", end: End = "cell"
+) -> State:
     """Places digits in any cells, ``placement`` int32[B] = digit * cells + cell, counted from 0; else as ``step``."""
     board = _board_of_state(state, board)
     placement = _integers(state, "placement", placement)
     there = state._replace(cell=placement % board.cells)
     others = jnp.arange(board.side) != (placement // board.cells)[:, None]
-    after = from_nodes(exclude(there, others, board), board, rules)
-    return select(state.terminated, state, after)
+    nodes = exclude(there, others, board)
+    after = from_nodes(nodes, board, rules, end)
+    repeated = (nodes == state.nodes).all(axis=1)  # the cell is filled, with this digit
+    return select(state.terminated, state, after._replace(refuted=after.refuted | repeated))
+
+
+def reward(before: State, after: State) -> Array:
+    """The reward of the step between two positions: float32[B], 1 where it solved the puzzle, else 0."""
+    return (after.solved & ~before.solved).astype(jnp.float32)
+
+
+def play(
+    key: Array,
+    state: State,
+    placement: AnyArray,
+    starts: State,
+    board: Board | None = None,
+    rules: str = "singles",
+    end: End = "cell",
+) -> Transition:
+    """Places digits; episodes that have ended go on with one of ``starts``, drawn by the key (auto-reset)."""
+    last = place(state, placement, board, rules, end)
+    fresh = reset(key, starts, len(state.cell))
+    return Transition(select(last.terminated, fresh, last), reward(state, last), last.terminated, last)
 
 
 def exclude(state: State, digits: AnyArray, board: Board | None = None) -> Array:
@@ -171,6 +260,18 @@ def grids(state: State, board: Board | None = None) -> Array:
     return planes_to_grids(fence(planes & filled[None]), board)[: len(state.cell)]
 
 
+def render(state: State, board: Board | None = None) -> list[str]:
+    """The positions as texts, drawn on the host by ``js.draw``; ``js.picture`` draws what ``grids`` gives."""
+    board = _board_of_state(state, board)
+    return [draw(grid, board) for grid in np.asarray(_grids()(state, board))]
+
+
+@functools.cache
+def _grids() -> Callable[[State, Board], Array]:
+    """``grids``, compiled; made on first use, as its options depend on the backend."""
+    return jax.jit(grids, static_argnums=1, compiler_options=compiler_options())
+
+
 def _board_of_state(state: State, board: Board | None) -> Board:
     """The board of positions; raises ValueError if they have no batch axis, or do not fit the board."""
     board = _board_of_nodes(state.nodes, board)
@@ -211,21 +312,27 @@ def _check_batch(state: State, name: str, values: AnyArray, *axes: int) -> None:
 # ---------------------------------------------------------------------- on planes
 
 
-def _settle(board: Board, planes: Array, rules: str) -> State:
+def _settle(board: Board, planes: Array, rules: str, end: End) -> State:
     """The state of candidates uint32[side, side, side, W] after the rules."""
+    if end not in typing.get_args(End) or (end == "board" and rules != "none"):
+        raise ValueError(f'end={end!r} with rules={rules!r}; it is "cell", or "board" with rules "none"')
     planes, refuted, solved = settle(planes, board, rules)
     # A cell or a house may have no legal digit left though it has candidates: rules "none" never remove candidates, and
     # with others a cell that two digits must take keeps both, even if they clash with filled cells.
     layout = Planes(board)
     free = fence(singles(layout, planes, hidden=False))
-    if rules == "none":  # a house without a place for a digit would be a deduction
+    choices = _of_open_cells(planes, free)
+    if end == "board":
+        playable = any_of(layout.members(layout.view(choices), Family.CELL))
+        refuted |= ~(layout.somewhere(playable, Family.CELL) | solved)
+    elif rules == "none":  # a house without a place for a digit would be a deduction
         empty = ~any_of(layout.members(layout.view(free), Family.CELL))
         refuted |= layout.somewhere(empty, Family.CELL)
     else:
         refuted |= outcome(free, board)[0]
     return State(
         planes_to_nodes(planes, board).T,
-        _fewest(board, _of_open_cells(planes, free)),
+        _fewest(board, choices),
         unpack_lanes(refuted),
         unpack_lanes(solved & ~refuted),
     )

@@ -25,6 +25,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime import alarms, cache, forks
+from jaxsudoku.runtime.arrays import check_on_host
 from jaxsudoku.runtime.devices import compiler_options, usable_cores, used_devices
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
@@ -146,6 +147,7 @@ class Engine:
     ) -> None:
         if batch_size is not None:
             batch_size = whole_number("batch_size", batch_size, 1)
+        check_on_host(key, "keys")
         self.key = as_key(key)
         self.devices = used_devices(devices)
         self.board = board

@@ -12,6 +12,7 @@ from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.host_rules import allowed_candidates, clashing_cells
 from jaxsudoku.io import Chunk, parse, read_column, text_column
 from jaxsudoku.pictures import NO_MARKS, Marks, Picture, sheet
+from jaxsudoku.runtime.arrays import check_on_host
 
 #: The most grids in a picture.
 MOST = 400
@@ -91,6 +92,7 @@ def as_array(grids: Any, board: Board | None) -> tuple[np.ndarray, Board | None]
     if isinstance(grids, str) or text_column(grids) is not None:
         array = parse(grids, board)
         return array, board or board_of_grids(array.shape[-1:])[0]
+    check_on_host(grids, "grids", "Draw them outside jax.jit")
     array = np.asarray(grids)
     if not np.issubdtype(array.dtype, np.integer):
         raise ValueError(f"grids of dtype {array.dtype}; they must be integers, 0 for an empty cell, or texts")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -11,6 +10,7 @@ import numpy as np
 from jaxsudoku import shipped
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.io import Chunk, Errors, check_errors, parse, parse_position, read_column, text_column
+from jaxsudoku.runtime.arrays import check_on_host
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
       TypeError: a traced array, or ``board`` is no ``Board``.
     """
     check_errors(errors)
-    check_on_host(puzzles, "puzzles", "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge")
+    check_on_host(puzzles, "puzzles")
     if not getattr(puzzles, "is_fully_addressable", True):
         raise ValueError(
             "an array that is spread over several processes; solve and count_solutions take it. Others take what this "
@@ -109,6 +109,7 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
 
 def as_candidates(candidates: Any, puzzles: Marked) -> np.ndarray:
     """Candidates of puzzles as bool[*b, side, cells]; raises ValueError for another shape or dtype."""
+    check_on_host(candidates, "candidates")
     listed = np.asarray(candidates)
     shape = (*puzzles.good.shape, puzzles.board.side, puzzles.board.cells)
     if listed.shape != shape or listed.dtype != bool:
@@ -162,22 +163,6 @@ def _of_text(read: Callable[..., T], text: str, board: Board | None) -> T:
         shipped_set = f"'{text}'" if text in shipped.names() else "NAME"
         hint = f"For a shipped set use jaxsudoku.load({shipped_set}), for a file jaxsudoku.read_puzzles"
         raise ValueError(f"{error}. {hint}") from error
-
-
-def check_on_host(values: Any, name: str, instead: str) -> None:
-    """Raises TypeError if the values are traced, for functions that run on the host.
-
-    Args:
-      values: anything.
-      name: the name of the values, in the plural.
-      instead: advice for the message.
-    """
-    jax = sys.modules.get("jax")  # where it is not loaded nothing is traced
-    if jax is not None and isinstance(values, jax.core.Tracer):
-        raise TypeError(
-            f"{name} are traced, but this function runs on the host: it can't be jitted, vmapped or exported. "
-            f"{instead}; see docs/jax.md"
-        )
 
 
 def _with_article(value: Any) -> str:

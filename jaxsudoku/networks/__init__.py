@@ -6,10 +6,12 @@ the log-odds that the position still has a solution.
 To add an architecture, write one file beside ``cell_cnn.py``, the shortest example: a dataclass of sizes, which is a
 ``settings.Config``, and a subclass of ``NetworkModule``. Add one ``Architecture`` to the registry, and small sizes to
 ``TINY`` in ``tests/support/reference.py``, with which ``tests/networks/test_networks.py`` tests all architectures.
-Solvers, the command line, files and training then find it by name.
+Solvers, the command line, files and training then find it by name. A module that stays outside becomes a network by
+``from_module``.
 """
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params
+from .own import from_module
 from .registry import NETWORKS, Architecture, for_board, get, make_forward, make_network
 from .weights import Card, NetworkFileError, as_network, check_network, load_network, read_card, save_network, shipped
 
@@ -27,6 +29,7 @@ __all__ = [
     "as_network",
     "check_network",
     "for_board",
+    "from_module",
     "get",
     "load_network",
     "make_forward",

@@ -251,11 +251,18 @@ class Forward:
         return module
 
     def _masked(self, outputs: Outputs, candidates: Array) -> Outputs:
-        """The outputs of a module as float32, with ``ABSENT`` for absent candidates."""
-        batch = outputs.value.shape[:-1]  # T for unrolled outputs
-        chex.assert_shape(outputs.policy, (*batch, *candidates.shape))
-        chex.assert_shape(outputs.value, (*batch, len(candidates)))
-        chex.assert_type(outputs, float)
+        """The outputs of a module as float32, with ``ABSENT`` for absent candidates; raises ValueError for others."""
+        if not isinstance(outputs, Outputs):
+            raise ValueError(f"the network returns a {type(outputs).__name__}; it must be networks.Outputs")
+        shapes = [jnp.shape(output) for output in outputs]
+        further = shapes[1][:-1]  # T for unrolled outputs
+        right = shapes == [(*further, *candidates.shape), (*further, len(candidates))] and len(further) < 2
+        if not right or not all(jnp.issubdtype(output.dtype, jnp.floating) for output in outputs):
+            found = [f"{output.dtype}{list(output.shape)}" for output in outputs]
+            raise ValueError(
+                f"the network returns a policy {found[0]} and a value {found[1]} for candidates "
+                f"bool{list(candidates.shape)}; they must be floats {list(candidates.shape)} and {[len(candidates)]}"
+            )
         policy = jnp.where(candidates, outputs.policy.astype(jnp.float32), ABSENT)
         return Outputs(policy, outputs.value.astype(jnp.float32))
 

@@ -122,7 +122,8 @@ def for_board(network: Network, board: Board) -> Network:
     """
     if network.board == board:
         return network
-    if not get(network.name).any_board:
+    known = NETWORKS.get(network.name)
+    if known is None or known.module is not network.apply.module or not known.any_board:
         raise ValueError(f"the network {network.name} is for a board of {network.board}, not for one of {board}")
     return dataclasses.replace(network, apply=dataclasses.replace(network.apply, board=board))
 

@@ -26,6 +26,7 @@ import safetensors.numpy
 from jaxsudoku._version import __version__
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime import forks
+from jaxsudoku.runtime.arrays import check_on_host
 from jaxsudoku.runtime.files import check_checksum, parse_json, read_json, with_checksum, write_file
 from jaxsudoku.runtime.suggestions import did_you_mean
 
@@ -134,8 +135,10 @@ def save_network(
     path = Path(path)
     weights, card = _beside(path.parent, path.name)
     names, _ = _named(network.params)
-    if registry.get(network.name).module is not network.apply.module:
-        raise ValueError(f"a network by the name of {network.name} that is a {network.apply.module.__name__}")
+    known = registry.NETWORKS.get(network.name)
+    if known is None or known.module is not network.apply.module:
+        words = f"a network by the name of {network.name} that is a {network.apply.module.__name__}"
+        raise ValueError(f"{words}; files hold those of the registry: save a module of your own as Flax does")
     if wrong := _differences(network.apply.shapes(), names) or _not_finite(names):
         raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
     if stored not in ("float32", "bfloat16"):
@@ -220,11 +223,13 @@ def check_network(network: Network) -> None:
     Raises:
       ValueError: an array is missing, of another shape than the architecture has, not of floats, or holds values that
         are not finite; the message names the arrays and the number of such values.
+      TypeError: traced parameters.
     """
     names, _ = _named(network.params)
     shapes = _shapes(network.apply)
     wrong = _unmatched(shapes, names)
     for name in (name for name in names if name in shapes):
+        check_on_host(names[name], "parameters")
         shape, kind = np.shape(names[name]), jnp.result_type(names[name])
         if shape != shapes[name]:
             wrong.append(f"{name} is {list(shape)}, not {list(shapes[name])}")

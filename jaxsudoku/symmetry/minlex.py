@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import is_complete
-from jaxsudoku.engine.inputs import as_marked, check_on_host
+from jaxsudoku.engine.inputs import as_marked
 from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.io import Chunk, Errors, check_errors, text_column
+from jaxsudoku.runtime.arrays import check_on_host
 from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import reference
 
-from jaxsudoku import compiler_options, env
+from jaxsudoku import compiler_options, draw, env
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import RULES
 
@@ -149,6 +149,86 @@ def test_without_rules_a_house_without_a_place_for_a_digit_is_no_end():
     puzzle[:, [0, 1, 7]] = 1, 2, 3  # 3 has no place in row 1, whose two open cells may both take 4
     assert not host(env.init, board, puzzle, rules="none").refuted.any()
     assert host(env.init, board, puzzle, rules="naked").refuted.all()
+
+
+def test_a_position_may_end_once_no_digit_can_be_placed_anywhere():
+    """Random games in any cell, and by steps: open cells without a digit are no end, and illegal digits are one."""
+    board, rng = BOARDS["4x4"], np.random.default_rng(0)
+    state = host(env.init, board, sparse(board), rules="none", end="board")
+    stuck = 0
+    for turn in range(board.cells):
+        seen, legal, placements, _ = host(look, board, state)
+        playing = ~state.terminated
+        np.testing.assert_array_equal(placements.any(axis=(1, 2))[playing], True)
+        assert legal[playing].any(axis=1).all()  # the cell of a step is one that can be filled
+        stuck += int((choiceless(board, seen) & playing).sum())
+        wrong = rng.random(SIZE) < 0.02
+        masks = [mask != bad if mask.any() else ~mask for mask, bad in zip(placements, wrong, strict=True)]
+        chosen = np.array([rng.choice(np.flatnonzero(mask)) for mask in masks], np.int32)
+        if turn % 2:
+            chosen = np.where(wrong, chosen, legal.argmax(axis=1) * board.cells + state.cell).astype(np.int32)
+        illegal = ~placements.reshape(SIZE, -1)[np.arange(SIZE), chosen]
+        after = host(env.place, board, state, chosen, rules="none", end="board")
+        left = host(look, board, after)[2].any(axis=(1, 2))
+        np.testing.assert_array_equal(after.refuted[playing], (illegal | ~(left | after.solved))[playing])
+        state = after
+    assert state.terminated.all() and stuck > SIZE / 4
+    with pytest.raises(ValueError, match='"board" with rules "none"'):
+        jax.eval_shape(functools.partial(env.init, board=board, rules="naked", end="board"), sparse(board))
+
+
+def choiceless(board, seen):
+    """Whether an open cell has no digit that may be taken: bool[N]."""
+    return np.array([((left.sum(axis=0) > 1) & ~choices(board, left).any(axis=0)).any() for left in seen])
+
+
+def test_a_digit_that_is_there_already_is_illegal():
+    board = BOARDS["4x4"]
+    state = host(env.init, board, sparse(board), rules="none")
+    filled = sparse(board).argmax(axis=1)
+    again = (sparse(board).max(axis=1).astype(np.int32) - 1) * board.cells + filled
+    assert host(env.place, board, state, again, rules="none").refuted.all()
+
+
+def test_ended_episodes_go_on_with_another_puzzle():
+    board = BOARDS["4x4"]
+    starts = host(env.init, board, sparse(board), rules="none")
+    words = np.array([3, 4], np.uint32)
+    state = jax.tree.map(np.asarray, jax.jit(env.reset, static_argnums=2)(words, starts, SIZE))
+    rows = {nodes.tobytes() for nodes in starts.nodes}
+    assert {nodes.tobytes() for nodes in state.nodes} <= rows and len(np.unique(state.nodes, axis=0)) > SIZE / 4
+    placements = host(look, board, state)[2].reshape(SIZE, -1)
+    chosen = np.where(np.arange(SIZE) % 2, placements.argmax(axis=1), placements.argmin(axis=1)).astype(np.int32)
+    run = jax.jit(functools.partial(env.play, board=board, rules="none"), compiler_options=compiler_options())
+    played = jax.tree.map(np.asarray, run(words, state, chosen, starts))
+    chex.assert_trees_all_equal(played.last, host(env.place, board, state, chosen, rules="none"))
+    np.testing.assert_array_equal(played.done, played.last.terminated)
+    assert played.done[::2].all() and not played.done.all() and not played.reward.any()
+    for lane in range(SIZE):
+        if played.done[lane]:
+            assert played.state.nodes[lane].tobytes() in rows
+        else:
+            chex.assert_trees_all_equal(row(played.state, lane), row(played.last, lane))
+    solved = state._replace(solved=np.arange(SIZE) < 2)
+    np.testing.assert_array_equal(env.reward(state, solved), np.arange(SIZE) < 2)
+    np.testing.assert_array_equal(env.reward(solved, solved), np.zeros(SIZE))
+
+
+@pytest.mark.parametrize("name", BOARDS)
+def test_specs_are_those_of_the_functions(name):
+    board = BOARDS[name]
+    state = jax.eval_shape(functools.partial(env.init, board=board), np.zeros((SIZE, board.cells), np.uint8))
+    seen, _, placements, _ = jax.eval_shape(functools.partial(look, board=board), state)
+    spec, action = env.observation_spec(board), env.action_spec(board)
+    assert (spec.shape, spec.dtype, spec.minimum, spec.maximum) == (seen.shape[1:], seen.dtype, 0, 1)
+    size = placements.shape[1] * placements.shape[2]
+    assert action == ((), np.int32, 0, size - 1) and env.num_actions(board) == size
+
+
+def test_positions_are_rendered_as_grids_are_drawn():
+    board = BOARDS["4x4"]
+    puzzles = sparse(board)
+    assert env.render(host(env.init, board, puzzles, rules="none"), board) == [draw(row, board) for row in puzzles]
 
 
 @pytest.mark.parametrize("name", ["4x4", pytest.param("jigsaw-5", marks=pytest.mark.slow)])

@@ -156,6 +156,19 @@ def test_a_traced_puzzle_is_refused_with_what_to_use():
                 transform(function)(np.zeros((3, 16), np.uint8))
 
 
+def test_what_else_is_traced_is_refused_too():
+    puzzles, allowed = np.zeros((3, 16), np.uint8), np.ones((3, 4, 16), bool)
+    for name, function, argument in (
+        ("keys", lambda key: js.solve(puzzles, key=key), np.zeros(2, np.uint32)),
+        ("keys", lambda seed: js.generate(seed, 3, js.Board.classic(4)), np.int32(0)),
+        ("candidates", lambda candidates: js.solve(puzzles, candidates=candidates), allowed),
+        ("grids", js.draw, puzzles[0]),
+        ("grids", js.picture, puzzles),
+    ):
+        with pytest.raises(TypeError, match=f"{name} are traced, but this function runs on the host"):
+            jax.eval_shape(function, argument)
+
+
 def test_the_board_comes_second():
     with pytest.raises(TypeError, match="board must be a Board, not int; the data come first and the board second"):
         js.count_solutions(reference.unique(FOUR, 5), 2)

@@ -148,8 +148,8 @@ def play(settings: Settings, graph: Any, params: Any, puzzles: Array, key: Array
     def simulate(_: Any, key: Array, move: Array, state: js.env.State) -> tuple[mctx.RecurrentFnOutput, js.env.State]:
         after = js.env.place(state, move, BOARD, RULES)
         _, _, logits, value = look(after)
-        reward = (after.solved & ~state.solved).astype(jnp.float32)
         discount = (~after.terminated).astype(jnp.float32)
+        reward = js.env.reward(state, after)
         return mctx.RecurrentFnOutput(reward=reward, discount=discount, prior_logits=logits, value=value), after
 
     def move(state: js.env.State, key: Array) -> tuple[js.env.State, Positions]:
@@ -199,12 +199,20 @@ def learn(settings: Settings, graph: Any, learner: Any, positions: Positions, ke
     return learner, losses.mean()
 
 
-def main(settings: Settings) -> tuple[float, float]:
-    """Trains a network; the share of held-out puzzles that the search solves with it before and after."""
+def main(settings: Settings, network: nnx.Module | None = None) -> tuple[float, float]:
+    """Trains a network; the share of held-out puzzles that the search solves with it before and after.
+
+    Args:
+      settings: the settings.
+      network: the network to train, which has its new parameters at the end; None for another ``Network``. Any NNX
+        module will do that maps candidates to the same and keeps nothing but parameters.
+    """
     held_out = js.load("4x4")[: settings.games]
     puzzles = js.generate(settings.seed, settings.puzzles, BOARD).puzzles
     puzzles = puzzles[~(puzzles[:, None] == held_out).all(axis=2).any(axis=1)]
-    graph, params = nnx.split(nnx.jit(lambda: Network(settings, rngs=nnx.Rngs(settings.seed)))())
+    if network is None:
+        network = nnx.jit(lambda: Network(settings, rngs=nnx.Rngs(settings.seed)))()
+    graph, params = nnx.split(network)
     learner = (params, jax.jit(optimiser(settings).init)(params))
     compiled = functools.partial(jax.jit, static_argnums=(0, 1), compiler_options=js.compiler_options())
     run_games, run_updates = compiled(play), compiled(learn)
@@ -226,6 +234,7 @@ def main(settings: Settings) -> tuple[float, float]:
             won = f"{positions.won[0].mean():.0%} of the games won"
             print(f"round {number}: {won}, loss {mean:.3f}, held-out {solved(learner[0]):.0%}", flush=True)
     after = solved(learner[0])
+    nnx.update(network, learner[0])
     print(f"after: {after:.0%} of {len(held_out)} held-out puzzles solved")
     return before, after
 
