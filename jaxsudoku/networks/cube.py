@@ -122,7 +122,8 @@ class CubeNet(NetworkModule):
         return outputs, features
 
     def _unroll_open(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
-        packing, seen, batch = self._pack(seen), _rows(seen), seen.shape[-2]
+        batch, seen = seen.shape[-2], _rows(seen)
+        packing = self._pack(seen, batch)
 
         def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Outputs, Array]]:
             order, groups = packing.order[:size], self._groups(families)
@@ -158,8 +159,8 @@ class CubeNet(NetworkModule):
 
             return _iterated(halt, step, sure, lambda over: over[:, None], features, features.shape[-2])
 
-        def few_boards(features: Array, seen: Array) -> tuple[Array, Array]:
-            packing, seen, batch = self._pack(seen), _rows(seen), seen.shape[-2]
+        def few_boards(rows: Array, seen: Array, batch: int) -> tuple[Array, Array]:
+            packing = self._pack(seen, batch)
 
             def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Array, Array]]:
                 order, groups = packing.order[:size], self._groups(families)
@@ -174,22 +175,23 @@ class CubeNet(NetworkModule):
 
                 return iterated
 
-            rows, spent = packing.switch(make, _rows(features)[packing.order])
-            return rows[packing.place].reshape(features.shape), spent
+            rows, spent = packing.switch(make, rows[packing.order])
+            return rows[packing.place], spent
 
         def open_candidates(features: Array, seen: Array) -> tuple[Array, Array]:
             """A few boards at a time, whose features stay in the cache; the last are filled up with empty ones."""
             batch = features.shape[-2]
             size = min(batch, max(_FEW // self.board.candidates, 1))
-            parts = tuple(_parts(x, size) for x in (features, seen))
             nothing = jnp.zeros(size, jnp.int32)
 
             def part(given: tuple[Array, Array]) -> tuple[Array, Array]:
-                return lax.cond(given[1].any(), few_boards, lambda features, _: (features, nothing), *given)
+                look = functools.partial(few_boards, batch=size)
+                return lax.cond(given[1].any(), look, lambda rows, _: (rows, nothing), *given)
 
-            found, spent = lax.map(part, parts)
-            found = jnp.moveaxis(found, 0, -3).reshape(*features.shape[:-2], -1, features.shape[-1])
-            return found[..., :batch, :], spent.reshape(-1)[:batch]
+            found, spent = lax.map(part, (_parts(features, size), _parts(seen, size)))
+            by_board = found.reshape(len(found), -1, size, found.shape[-1]).swapaxes(0, 1)
+            by_board = by_board.reshape(len(by_board), -1, found.shape[-1])[:, :batch]
+            return by_board.reshape(features.shape), spent.reshape(-1)[:batch]
 
         found: tuple[Array, Array]
         found = self._on_platform(all_candidates, open_candidates, carry, self._seen(candidates))
@@ -214,8 +216,9 @@ class CubeNet(NetworkModule):
             return everywhere(*operands)
         return lax.platform_dependent(*operands, cpu=on_cpu, default=everywhere)
 
-    def _pack(self, seen: Array) -> Packing:
-        return pack(self.board, seen[..., 0].reshape(self.board.side, self.board.cells, -1) > 0)
+    def _pack(self, seen: Array, batch: int) -> Packing:
+        """The packing of the rows [N, 2] of the boards of a batch."""
+        return pack(self.board, seen[:, 0].reshape(self.board.side, self.board.cells, batch) > 0)
 
     def _groups(self, families: Sequence[Family]) -> list[tuple[int, Groups]]:
         """The families of rows, each with its kind."""
@@ -397,9 +400,14 @@ def _rows(x: Array) -> Array:
 
 
 def _parts(x: Array, size: int) -> Array:
-    """Features [*cube, B, n] in parts of ``size`` boards, [parts, *cube, size, n], the last filled up with zeros."""
-    padded = jnp.pad(x, (*((0, 0) for _ in x.shape[:-2]), (0, -x.shape[-2] % size), (0, 0)))
-    return jnp.moveaxis(padded.reshape(*x.shape[:-2], -1, size, x.shape[-1]), -3, 0)
+    """The rows of ``size`` boards at a time, [parts, N * size, n], of features [*cube, B, n].
+
+    The last part is filled up with zeros. A loop over parts with the many axes of a cube would take long.
+    """
+    rows = x.reshape(-1, *x.shape[-2:])  # [N, B, n]
+    rows = jnp.pad(rows, ((0, 0), (0, -rows.shape[1] % size), (0, 0)))
+    parts = rows.reshape(len(rows), -1, size, rows.shape[-1]).swapaxes(0, 1)
+    return parts.reshape(len(parts), -1, rows.shape[-1])
 
 
 def _cube(board: Board) -> tuple[int, int, int, int, int]:

@@ -20,7 +20,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.house_tables import houses_of_cells
 
 #: The sizes of packings: shares of all rows, and of the groups of each family.
-_SIZES = ((0.12, 0.45), (0.2, 0.58), (0.3, 0.72), (0.42, 0.85), (1.0, 1.0))
+_SIZES = ((0.14, 0.48), (0.26, 0.68), (0.36, 0.8), (1.0, 1.0))
 
 #: The fewest rows of which a part is computed; numbers of rows are multiples of ``_MULTIPLE``.
 _FEWEST, _MULTIPLE = 700, 16
@@ -76,28 +76,37 @@ class Packing(NamedTuple):
 def pack(board: Board, is_open: Array) -> Packing:
     """The packing of open candidates bool[side, cells, B]."""
     batch, flat = is_open.shape[-1], is_open.reshape(-1)
-    order, place = _open_first(flat)
-    sizes = _sizes(len(flat))
-    fits = [flat.sum(dtype=jnp.int32) <= rows for rows, _ in sizes]
+    by_board = flat.reshape(-1, batch).astype(jnp.int32)
+    listed = _families(board)
+    held = [(Family(number, jnp.asarray(table)).sum(by_board) > 0).reshape(-1) for number, table in listed]
+    counts, places = _places_of_open_first([flat, *held])
+    row = jnp.arange(len(flat), dtype=jnp.int32)
+    order = jnp.zeros(len(flat), jnp.int32).at[places[0]].set(row, unique_indices=True)
     candidate, lane = order // batch, order % batch
     families = []
-    for number, table in _families(board):
-        members = Family(number, jnp.asarray(table)).sum(flat.reshape(-1, batch).astype(jnp.int32))
-        held = members.reshape(-1) > 0
-        _, new = _open_first(held)
-        new = jnp.pad(new, (0, batch), constant_values=number * batch)  # of rows without a group
-        families.append(Family(number * batch, new[jnp.asarray(table)[:, candidate] * batch + lane]))
-        count = held.sum(dtype=jnp.int32)
-        fits = [fit & (count <= _number(number * batch, share)) for fit, (_, share) in zip(fits, sizes, strict=True)]
-    return Packing(order, place, families, jnp.stack(fits).argmax().astype(jnp.int32))
+    for (number, table), new in zip(listed, places[1:], strict=True):
+        groups = jnp.pad(new, (0, batch), constant_values=number * batch)  # of rows without a group
+        families.append(Family(number * batch, groups[jnp.asarray(table)[:, candidate] * batch + lane]))
+    fits = []
+    for rows, share in _sizes(len(flat)):
+        most = [rows, *(_number(family.size, share) for family in families)]
+        fits.append((counts <= jnp.asarray(most, jnp.int32)).all())
+    return Packing(order, places[0], families, jnp.stack(fits).argmax().astype(jnp.int32))
 
 
-def _open_first(flags: Array) -> tuple[Array, Array]:
-    """The order int32[N] in which the rows with a flag come first, and the place of each row in it."""
-    number = jnp.cumsum(flags, dtype=jnp.int32)
-    row = jnp.arange(len(flags), dtype=jnp.int32)
-    place = jnp.where(flags, number - 1, number[-1] + row - number)
-    return jnp.zeros(len(flags), jnp.int32).at[place].set(row, unique_indices=True), place
+def _places_of_open_first(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
+    """Orders in which rows with a flag come first, for each part bool[n]: their numbers int32[parts], and the place
+    int32[n] of each row. One cumulative sum for all parts, as it takes long to compile.
+    """
+    ends = np.cumsum([len(flags) for flags in parts])
+    total = jnp.cumsum(jnp.concatenate(parts), dtype=jnp.int32)
+    before = jnp.concatenate([jnp.zeros(1, jnp.int32), total[ends - 1]])
+    counts, places = before[1:] - before[:-1], []
+    for part, (end, flags) in enumerate(zip(ends.tolist(), parts, strict=True)):
+        number = total[end - len(flags) : end] - before[part]
+        row = jnp.arange(len(flags), dtype=jnp.int32)
+        places.append(jnp.where(flags, number - 1, counts[part] + row - number))
+    return counts, places
 
 
 def _sizes(rows: int) -> list[tuple[int, float]]:

@@ -4,9 +4,11 @@ A decoder is a ``queue.Method``: the network evaluates all lanes in every step. 
 or contradictory. A puzzle that is not solved has another run, up to ``runs``; later ones have noise. Results are the
 same for any number of lanes, up to the rounding of the network's sums, unless runs begin ahead.
 
-After every call a position is also filled to the end by the probabilities of this call; a grid that is right ends the
-run. A recurrent network may iterate further on a position in which no cell is confident enough: the lane keeps its
-features, while the other lanes continue with their next positions.
+A call of an iterative network is cut into turns of a few iterations. After every turn a position is also filled to the
+end by the probabilities of this turn; a grid that is right ends the run. So most puzzles need a part of a call. A cell
+is filled only after a whole call, and where no cell is confident enough the network iterates further: the lane keeps
+its features, while the other lanes continue with their next positions. A run ends at a position that the network gives
+little hope.
 """
 
 from __future__ import annotations
@@ -42,6 +44,9 @@ from .votes import draw, under_symmetry
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
+#: What is counted.
+_STATS = ("network_calls", "network_iterations")
+
 #: Selects candidates to fill in: (candidates of open cells, probabilities, scores), all [K, side, cells], to bool[K,
 #: side, cells], at most one a cell.
 Choose = Callable[[Array, Array, Array], Array]
@@ -64,7 +69,7 @@ def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig,
 
     Returns:
       A ``Solution``: SOLVED, UNSOLVED or INVALID. ``iterations`` int32[N] are the cells filled in by the network in all
-      runs, 1 if the rules fill all; ``network_calls`` int32[N].
+      runs, 1 if the rules fill all; ``network_calls`` and ``network_iterations`` int32[N].
     """
     return _decode(board, puzzles, key, config, network, _surest_of(config), config.rules)
 
@@ -104,8 +109,9 @@ class _Lanes(NamedTuple):
       run: int32[K], the numbers of their runs.
       nodes: uint32[K, words], the packed candidates.
       calls: int32[K], calls of the network.
+      iterations: int32[K], its iterations; calls of one without.
       filled: int32[K], cells filled in.
-      calls_here: int32[K], calls of the network on the current position.
+      turns: int32[K], turns of the network on the current position.
       carry: the carry of a recurrent network for each vote, [votes, ..., K, :].
       solved: bool[K].
       done: bool[K].
@@ -115,8 +121,9 @@ class _Lanes(NamedTuple):
     run: Array
     nodes: Array
     calls: Array
+    iterations: Array
     filled: Array
-    calls_here: Array
+    turns: Array
     carry: Any
     solved: Array
     done: Array
@@ -149,12 +156,14 @@ def _method(
     choose: Choose,
     rules: str,
 ) -> Method[_Lanes]:
+    turn = _Turn.of(config, network)
+
     def init(start: Start) -> _Lanes:
         none, no = jnp.zeros(len(start.puzzle), jnp.int32), jnp.zeros(len(start.puzzle), bool)
         unseen = network.apply.initialize_carry(network.params, jnp.zeros((len(none), board.side, board.cells), bool))
         carry = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (config.votes, *leaf.shape)), unseen)
         number = jnp.broadcast_to(start.run, none.shape).astype(jnp.int32)
-        return _Lanes(start.puzzle, number, start.nodes.T, none, none, none, carry, no, no)
+        return _Lanes(start.puzzle, number, start.nodes.T, none, none, none, none, carry, no, no)
 
     def step(lanes: _Lanes) -> _Lanes:
         nodes = jnp.where(lanes.done[:, None], 0, lanes.nodes)  # a network may be faster on empty boards
@@ -162,8 +171,8 @@ def _method(
         width = len(lanes.puzzle)
         # the same for all calls on a position
         keys = jax.vmap(_folded, (None, 0, 0, 0))(key, lanes.puzzle, lanes.run, lanes.filled)
-        seen = _Inputs(cubes[:width], keys, lanes.run > 0, lanes.calls_here)
-        chosen, probabilities, scores, carry = _choice(board, config, network, choose, seen, lanes.carry)
+        seen = _Inputs(cubes[:width], keys, lanes.run > 0, lanes.turns)
+        chosen, probabilities, scores, hope, carry = _choice(board, config, network, turn, choose, seen, lanes.carry)
         planes, dead, solved = _fill(board, cubes, chosen, rules)
         nodes, filled = planes_to_nodes(planes, board).T[:width], chosen.sum(axis=(1, 2), dtype=jnp.int32)
         if config.complete:
@@ -172,18 +181,20 @@ def _method(
             filled, solved = filled + jnp.where(right, more, 0), solved | right
         return lanes._replace(
             nodes=nodes,
-            calls=lanes.calls + config.votes,
+            calls=lanes.calls + jnp.where(lanes.turns % turn.number == 0, config.votes, 0),
+            iterations=lanes.iterations + config.votes * max(turn.iterations, 1),
             filled=lanes.filled + filled,
-            calls_here=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.calls_here + 1),
+            turns=jnp.where(chosen.any(axis=(1, 2)), 0, lanes.turns + 1),
             carry=carry,
             solved=solved,
-            done=solved | dead,
+            done=solved | dead | (hope < config.hope),
         )
 
     def postprocess(lanes: _Lanes) -> Answer:
         grids = placed(lanes.nodes.T, board)
         refuted = jnp.zeros_like(lanes.solved)
-        return Answer(grids, lanes.solved, refuted, lanes.filled, {"network_calls": lanes.calls})
+        stats = dict(zip(_STATS, (lanes.calls, lanes.iterations), strict=True))
+        return Answer(grids, lanes.solved, refuted, lanes.filled, stats)
 
     def gather(places: Array, lanes: _Lanes) -> _Lanes:
         carry = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carry)
@@ -191,9 +202,8 @@ def _method(
 
     # the carry needs no reset here: the network resets it at the first call on a position
     select_lanes = select_but("carry")
-    return Method(
-        init, step, lambda lanes: lanes.done, postprocess, {"network_calls": 0}, select=select_lanes, gather=gather
-    )
+    stats = dict.fromkeys(_STATS, 0)
+    return Method(init, step, lambda lanes: lanes.done, postprocess, stats, select=select_lanes, gather=gather)
 
 
 def _folded(key: Array, *numbers: Array) -> Array:
@@ -213,37 +223,59 @@ class _Inputs(NamedTuple):
       cubes: bool[K, side, cells], the candidates.
       keys: K keys, one for each position.
       noisy: bool[K], whether this is a later run.
-      calls_here: int32[K], earlier calls of the network on the position.
+      turns: int32[K], earlier turns of the network on the position.
     """
 
     cubes: Array
     keys: Array
     noisy: Array
-    calls_here: Array
+    turns: Array
+
+
+class _Turn(NamedTuple):
+    """A part of a call of the network.
+
+    Attributes:
+      iterations: its iterations; 0 of a network without.
+      number: the turns of a call.
+    """
+
+    iterations: int
+    number: int
+
+    @classmethod
+    def of(cls, config: IterativeConfig | OneShotConfig, network: Network) -> _Turn:
+        """By the settings: as many iterations as they allow by which those of a call can be divided."""
+        call = network.apply.iterations
+        most = min(config.every or call, call) if config.complete else call
+        turn = next((size for size in range(most, 0, -1) if call % size == 0), 0)
+        return cls(turn, call // turn if turn else 1)
 
 
 def _choice(
     board: Board,
     config: IterativeConfig | OneShotConfig,
     network: Network,
+    turn: _Turn,
     choose: Choose,
     seen: _Inputs,
     carry: Any,
-) -> tuple[Array, Array, Array, Any]:
-    """What to fill in, bool[K, side, cells], all probabilities and scores, float32, and the network's carry.
+) -> tuple[Array, Array, Array, Array, Any]:
+    """What to fill in, bool[K, side, cells], all probabilities and scores, float32, the probability that there is a
+    solution, float32[K], and the network's carry.
 
     Nothing is filled in where the network shall iterate further.
     """
-    cubes, keys, noisy, calls_here = seen
-    fresh = calls_here == 0
+    cubes, keys, noisy, turns = seen
+    fresh = turns == 0
     if config.runs > 1 and config.noise:
-        carry, fresh = _with_noise(network, seen, carry, config.noise), jnp.zeros_like(fresh)
+        carry, fresh = _with_noise(network, turn, seen, carry, config.noise), jnp.zeros_like(fresh)
     turned = config.votes > 1 or (config.runs > 1 and not network.apply.module.equivariant)
     if turned:
-        probabilities, carry = _voted(board, network, cubes, keys, config.votes, noisy, carry, fresh)
+        probabilities, hope, carry = _voted(board, network, turn, cubes, keys, config.votes, noisy, carry, fresh)
     else:
         alone = jax.tree.map(lambda leaf: leaf[0], carry)
-        probabilities, carry = _probabilities(network, cubes, alone, fresh)
+        probabilities, hope, carry = _probabilities(network, turn, cubes, alone, fresh)
         carry = jax.tree.map(lambda leaf: leaf[None], carry)
     candidates = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
     scores = jnp.log(probabilities)
@@ -251,10 +283,11 @@ def _choice(
         noise = jax.vmap(lambda key: jax.random.gumbel(jax.random.fold_in(key, config.votes), cubes.shape[1:]))(keys)
         scores += jnp.where(noisy[:, None, None], config.temperature * noise, 0)
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
-    if config.patience > 1 and jax.tree.leaves(carry):  # only a recurrent network gives new outputs
+    if jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
-        chosen &= ((least >= config.confident) | (calls_here + 1 >= config.patience))[:, None, None]
-    return chosen, probabilities, scores, carry
+        over = turns + 1 >= config.patience * turn.number
+        chosen &= (((turns + 1) % turn.number == 0) & ((least >= config.confident) | over))[:, None, None]
+    return chosen, probabilities, scores, hope, carry
 
 
 def _fill(board: Board, cubes: Array, chosen: Array, rules: str) -> tuple[Array, Array, Array]:
@@ -313,48 +346,60 @@ def _completed(
     return planes_to_nodes(planes, board).T[: len(undecided)], filled, right
 
 
-def _with_noise(network: Network, seen: _Inputs, carry: Any, scale: float) -> Any:
-    """The carry for the next call, reset on new positions, with Gaussian noise in later runs."""
+def _with_noise(network: Network, turn: _Turn, seen: _Inputs, carry: Any, scale: float) -> Any:
+    """The carry for the next turn, reset on new positions, with Gaussian noise before each call in later runs."""
     initial = network.apply.initialize_carry(network.params, seen.cubes)
-    keys = jax.vmap(_folded)(seen.keys, seen.calls_here)
+    keys = jax.vmap(_folded)(seen.keys, seen.turns // turn.number)
+    noisy = seen.noisy & (seen.turns % turn.number == 0)
 
     def noise(leaf: Array) -> Array:  # [votes, ..., K, n]
         shape = (*leaf.shape[:-2], leaf.shape[-1])
         return jnp.moveaxis(jax.vmap(lambda key: jax.random.normal(key, shape, leaf.dtype))(keys), 0, -2)
 
     def changed(new: Array, old: Array) -> Array:
-        reset = jnp.where((seen.calls_here == 0)[:, None], new, old)
-        return reset + jnp.where(seen.noisy[:, None], scale * noise(reset), 0)
+        reset = jnp.where((seen.turns == 0)[:, None], new, old)
+        return reset + jnp.where(noisy[:, None], scale * noise(reset), 0)
 
     return jax.tree.map(changed, initial, carry)
 
 
-def _probabilities(network: Network, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Any]:
-    """Each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere.
+def _probabilities(network: Network, turn: _Turn, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Array, Any]:
+    """Each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere, and the probability that
+    there is a solution, float32[K].
 
     Args:
       network: the network.
+      turn: for how long it iterates.
       cubes: bool[K, side, cells].
       carry: its carry from earlier calls; the new one is returned.
       fresh: bool[K], where this is the first call on the position.
     """
-    from jaxsudoku.networks.base import finite_outputs  # loads flax, which a network has loaded already
+    from jaxsudoku.networks.base import Halt, finite_outputs  # loads flax, which a network has loaded already
 
-    outputs, carry, _ = network.apply.resume(network.params, cubes, carry, fresh)
-    policy = finite_outputs(outputs, cubes).policy
-    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), carry
+    outputs, carry, _ = network.apply.resume(network.params, cubes, carry, fresh, Halt(max(turn.iterations, 1)))
+    policy, value = finite_outputs(outputs, cubes)
+    return fence(jax.nn.softmax(policy, axis=1, where=cubes)), jax.nn.sigmoid(value), carry
 
 
 def _voted(
-    board: Board, network: Network, cubes: Array, keys: Array, votes: int, noisy: Array, carry: Any, fresh: Array
-) -> tuple[Array, Any]:
-    """The mean of ``_probabilities`` under random symmetries, one for each vote.
+    board: Board,
+    network: Network,
+    turn: _Turn,
+    cubes: Array,
+    keys: Array,
+    votes: int,
+    noisy: Array,
+    carry: Any,
+    fresh: Array,
+) -> tuple[Array, Array, Any]:
+    """The means of ``_probabilities`` under random symmetries, one for each vote.
 
     With a single vote the first run sees the board as it is.
 
     Args:
       board: the board.
       network: the network.
+      turn: for how long it iterates.
       cubes: bool[K, side, cells].
       keys: K keys.
       votes: the number of votes.
@@ -363,14 +408,20 @@ def _voted(
       fresh: bool[K].
     """
 
-    def vote(total: Array, turn: tuple[Array, Any]) -> tuple[Array, Any]:
-        number, carry = turn
+    def vote(total: tuple[Array, Array], given: tuple[Array, Any]) -> tuple[tuple[Array, Array], Any]:
+        number, carry = given
         drawn = draw(board, keys, number)
         if votes == 1:
             plain = symmetry.identity(board, noisy.shape)
             drawn = select(noisy, drawn, plain)
-        found, carry = under_symmetry(drawn, board, cubes, lambda seen: _probabilities(network, seen, carry, fresh))
-        return total + found, carry
 
-    total, carry = lax.scan(vote, jnp.zeros(cubes.shape, jnp.float32), (jnp.arange(votes), carry), length=votes)
-    return total / np.float32(votes), carry
+        def look(seen: Array) -> tuple[Array, tuple[Array, Any]]:
+            found, hope, after = _probabilities(network, turn, seen, carry, fresh)
+            return found, (hope, after)
+
+        found, (hope, carry) = under_symmetry(drawn, board, cubes, look)
+        return (total[0] + found, total[1] + hope), carry
+
+    nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
+    (total, hope), carry = lax.scan(vote, nothing, (jnp.arange(votes), carry), length=votes)
+    return total / np.float32(votes), hope / np.float32(votes), carry

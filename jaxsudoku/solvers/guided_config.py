@@ -77,9 +77,12 @@ class DecodingConfig(SolverConfig):
       confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
         same position and continues its iterations.
       patience: most calls on a position; then it is filled in anyway.
-      complete: whether after every call the position is also filled to the end with the probabilities of this call
+      complete: whether after every turn the position is also filled to the end with the probabilities of this turn
         (and the noise of a later run): by iterative with its rules in between, by one-shot all cells at once. A grid
         that is right is the answer; one that is not is dropped.
+      every: most iterations of a turn; a call has the least number of equal turns. None for one turn. Without
+        ``complete`` there is one.
+      hope: a run ends at a position to whose having a solution the network gives a lower probability.
       runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
         board under random symmetries, unless the network is equivariant.
       temperature: scale of the Gumbel noise on the log-probabilities of later runs.
@@ -96,6 +99,8 @@ class DecodingConfig(SolverConfig):
     confident: Share = 0.99
     patience: Positive = 1
     complete: bool = True
+    every: Positive | None = None
+    hope: Share = 0.0
     runs: Positive = 1
     temperature: NonNegative = 0.5
     noise: NonNegative = 0.0
@@ -120,7 +125,9 @@ class IterativeConfig(DecodingConfig):
     """
 
     rules: Rules = "locked"
-    patience: Positive = 16
+    patience: Positive = 3
+    every: Positive | None = 8
+    hope: Share = 0.1
     sure: float = 1.0
 
     def __post_init__(self) -> None:

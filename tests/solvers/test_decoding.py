@@ -32,7 +32,9 @@ DOOR = {"solver": "one-shot", "lanes": 32, "batch_size": SIZE}
 
 @dataclasses.dataclass(frozen=True)
 class TableConfig:
-    """No sizes."""
+    """The log-odds that a position has a solution."""
+
+    value: float = 0.0
 
 
 class Table(NetworkModule):
@@ -40,18 +42,19 @@ class Table(NetworkModule):
 
     def __init__(self, config, board, *, rngs):
         self.logits = nnx.Param(jnp.zeros((board.side, board.cells)))
+        self.log_odds = getattr(config, "value", 0.0)
 
     def __call__(self, candidates):
-        return Outputs(jnp.broadcast_to(self.logits[...], candidates.shape), jnp.zeros(len(candidates)))
+        return Outputs(jnp.broadcast_to(self.logits[...], candidates.shape), jnp.full(len(candidates), self.log_odds))
 
 
-def table(logits, board=FOUR):
-    return Network("table", Forward(Table, TableConfig(), board), {"logits": np.asarray(logits, np.float32)})
+def table(logits, board=FOUR, value=0.0):
+    return Network("table", Forward(Table, TableConfig(value), board), {"logits": np.asarray(logits, np.float32)})
 
 
-def oracle(confidence=20.0):
+def oracle(confidence=20.0, value=0.0):
     """Knows the grid of the pattern."""
-    return table(confidence * (reference.pattern(FOUR) == np.arange(1, 5)[:, None]))
+    return table(confidence * (reference.pattern(FOUR) == np.arange(1, 5)[:, None]), value=value)
 
 
 def opinion(board=FOUR):
@@ -80,9 +83,9 @@ class Slow(Table):
         return outputs._replace(policy=outputs.policy * (carry[:, :, None] - 2))
 
 
-def slow():
+def slow(iterations=1):
     """Comes to know the grid of the pattern: 0.71 at its third look, 0.95 at the fourth, 0.9926 at the fifth."""
-    forward = Forward(Slow, SlowConfig(), FOUR)
+    forward = Forward(Slow, SlowConfig(iterations), FOUR)
     return Network("slow", forward, oracle(2.0).params)
 
 
@@ -197,6 +200,27 @@ def test_a_right_completion_ends_the_patience():
     assert (calls[empty > 8] == 3).all() and (calls <= 3).all()
 
 
+def test_a_right_completion_ends_a_call():
+    """A turn of at most 3 of the 8 iterations of a call has 2, and after the second one the network knows the grid."""
+    puzzles = of_the_pattern()
+    found = run("iterative", puzzles, slow(8), rules="none", complete=True, every=3)
+    assert (found.status == Status.SOLVED).all()
+    open_ = (puzzles == 0).sum(axis=1) > 8
+    assert (found.stats["network_calls"][open_] == 1).all()
+    assert (found.stats["network_iterations"][open_] == 4).all()
+
+
+def test_a_run_ends_where_there_is_little_hope():
+    puzzles = of_the_pattern()
+    left = (puzzles == 0).sum(axis=1) > 1
+    gloomy = oracle(2.0, value=-3.0)  # a probability of 0.047
+    ended = run("iterative", puzzles, gloomy, rules="none")
+    np.testing.assert_array_equal(ended.status == Status.UNSOLVED, left)
+    assert ended.stats["network_calls"].max() == 1
+    for options in ({"hope": 0.04}, {"complete": True}):  # whoever has the answer needs no hope
+        assert (run("iterative", puzzles, gloomy, rules="none", **options).status == Status.SOLVED).all()
+
+
 def test_the_surest_cell_comes_first():
     """An opinion on one cell, wrong, is followed though the others are right: there is no way back."""
     logits = np.array(oracle(2.0).params["logits"])
@@ -308,17 +332,22 @@ def test_votes_and_looks_are_counted_as_calls():
     assert (filled > 1).any()
 
 
+#: A call of one turn.
+ONE_CALL = decoding._Turn(64, 1)
+
+
 def look(network, cubes):
     """The probabilities at a first look."""
     carry = network.apply.initialize_carry(network.params, cubes)
-    return decoding._probabilities(network, cubes, carry, jnp.ones(len(cubes), bool))[0]
+    return decoding._probabilities(network, ONE_CALL, cubes, carry, jnp.ones(len(cubes), bool))[0]
 
 
 def voted(network, cubes, keys, votes, again):
     """The mean of votes at a first look."""
     carry = network.apply.initialize_carry(network.params, cubes)
     carry = jax.tree.map(lambda leaf: jnp.stack([leaf] * votes), carry)
-    return decoding._voted(FOUR, network, cubes, keys, votes, again, carry, jnp.ones(len(cubes), bool))[0]
+    fresh = jnp.ones(len(cubes), bool)
+    return decoding._voted(FOUR, network, ONE_CALL, cubes, keys, votes, again, carry, fresh)[0]
 
 
 def test_votes_of_an_equivariant_network_change_nothing():
@@ -400,6 +429,8 @@ def test_lanes_take_all_that_they_hold_along():
         ({"runs": 0}, "runs must be at least 1, not 0"),
         ({"patience": 0}, "patience must be at least 1, not 0"),
         ({"confident": 1.5}, "confident must be at most 1, not 1.5"),
+        ({"hope": 1.5}, "hope must be at most 1, not 1.5"),
+        ({"every": 0}, "every must be at least 1, not 0"),
         ({"votes": 0}, "votes must be at least 1, not 0"),
         ({"lanes": -32}, "lanes must be at least 1, not -32"),
         ({"lanes": 40}, "lanes must be a multiple of 32, not 40"),
@@ -443,9 +474,9 @@ def test_other_weights_of_the_same_shapes_are_not_compiled_anew():
 
 def test_shapes_are_those_of_the_puzzles():
     found = js.solve(of_the_pattern().reshape(12, 8, 16), network=oracle(), **DOOR)
-    assert [x.shape for x in jax.tree.leaves(found)] == [(12, 8, 16), (12, 8), (12, 8), (12, 8)]
+    assert [x.shape for x in jax.tree.leaves(found)] == [(12, 8, 16), *[(12, 8)] * 4]
     nothing = js.solve(np.zeros((0, 16), int), network=oracle(), **DOOR)
-    assert [x.shape for x in jax.tree.leaves(nothing)] == [(0, 16), (0,), (0,), (0,)]
+    assert [x.shape for x in jax.tree.leaves(nothing)] == [(0, 16), *[(0,)] * 4]
 
 
 def test_a_network_is_for_guided_solvers_alone():
