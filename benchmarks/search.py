@@ -9,6 +9,7 @@ Memory is what the compiled program allocates while it runs, beside the library'
 
 The solver ``mctx`` is ``mctx.gumbel_muzero_policy`` on the same environment and network: one call for each move of all
 puzzles, whose move is played, until every puzzle is solved or refuted. It has no proofs and takes nothing back.
+``jumanji`` is the same policy on jumanji's Sudoku: any digit of any cell, no rules, until no digit can be placed.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def prepare(
     from jaxsudoku import solvers
 
     board = js.Board.classic()
-    solver = None if name == "mctx" else solvers.get(name)
+    solver = None if name in PEERS else solvers.get(name)
     config = solvers.make_config(solver or solvers.get("gumbel"), **options).resolve(board, platform)
     key, counted = jax.random.key(0), Counted.of(network)
 
@@ -116,7 +117,7 @@ def prepare(
         def run(puzzles: Any, key: Any, params: Any) -> Any:
             given = dataclasses.replace(network, params=params)
             if solver is None:
-                return by_mctx(board, puzzles, config, given)
+                return PEERS[name](board, puzzles, config, given)
             return solver.run(board, puzzles, key, config, *((given,) if solver.guided else ()))
 
         return jax.jit(run, compiler_options=js.compiler_options())
@@ -145,32 +146,36 @@ def prepare(
     return row, lambda: jax.block_until_ready(compiled(*placed)), count
 
 
-def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
-    """Solves puzzles by ``mctx.gumbel_muzero_policy``: a search of all, their moves, the next search of all."""
+class Game(NamedTuple):
+    """An environment as mctx's policy plays it, of batches of states.
+
+    Attributes:
+      look: states to the logits of their moves, those of illegal ones below -5e8, and to their values from 0 to 1.
+      play: (states, moves) to the next states; those that have ended stay.
+      ended: states to bool[B], whether they have ended, and whether they are solved.
+    """
+
+    look: Callable[[Any], tuple[Any, Any]]
+    play: Callable[[Any, Any], Any]
+    ended: Callable[[Any], tuple[Any, Any]]
+
+
+def by_policy(game: Game, start: Any, config: Any, network: Any) -> tuple[Any, Any, dict[str, Any]]:
+    """Plays a game by ``mctx.gumbel_muzero_policy``: a search of all, their moves, the next search of all.
+
+    Returns the last states, the network's calls for each, and the stats.
+    """
     import jax
     import jax.numpy as jnp
     import mctx
 
-    from jaxsudoku import env
-    from jaxsudoku.engine.solution import Solution, Status
-    from jaxsudoku.networks.base import finite_outputs, masked_logits
-
-    size = len(puzzles)
-
-    def look(params: Any, state: Any) -> tuple[Any, Any]:
-        cubes = env.observe(state, board)
-        outputs = finite_outputs(network.apply(params, cubes), cubes)
-        cell = state.cell[:, None, None]
-        logits = jnp.take_along_axis(outputs.policy, cell, axis=2)[:, :, 0]
-        return masked_logits(logits, env.legal_action_mask(state, board)), jax.nn.sigmoid(outputs.value)
-
     def expand(params: Any, key: Any, move: Any, state: Any) -> Any:
-        del key
-        after = env.step(state, move, board, config.rules)
-        logits, value = look(params, after)
-        over = after.terminated
+        del params, key
+        after = game.play(state, move)
+        (before, _), (over, solved) = game.ended(state), game.ended(after)
+        logits, value = game.look(after)
         return mctx.RecurrentFnOutput(
-            reward=jnp.where(over & ~state.terminated, after.solved, False).astype(jnp.float32),
+            reward=(solved & ~before).astype(jnp.float32),
             discount=jnp.where(over, 0.0, 1.0).astype(jnp.float32),
             prior_logits=logits,
             value=jnp.where(over, 0.0, value),
@@ -178,8 +183,8 @@ def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
 
     def move(now: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         state, moves, key = now
-        playing = ~state.terminated
-        logits, value = look(network.params, state)
+        playing = ~game.ended(state)[0]
+        logits, value = game.look(state)
         with jax.numpy_dtype_promotion("standard"):
             made = mctx.gumbel_muzero_policy(
                 network.params,
@@ -187,23 +192,93 @@ def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
                 mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state),
                 expand,
                 config.simulations,
-                invalid_actions=~env.legal_action_mask(state, board),
-                max_num_considered_actions=min(config.considered, board.side),
+                invalid_actions=logits < -5e8,
+                max_num_considered_actions=min(config.considered, logits.shape[1]),
                 gumbel_scale=config.temperature,
             )
-        after = env.step(state, made.action.astype(jnp.int32), board, config.rules)
+        after = game.play(state, made.action.astype(jnp.int32))
         return after, moves + playing.astype(jnp.int32), jax.random.fold_in(key, 1)
 
-    start = (env.init(puzzles, board, config.rules), jnp.zeros(size, jnp.int32), jax.random.key(0))
-    state, moves, _ = jax.lax.while_loop(lambda now: ~now[0].terminated.all(), move, start)
-    status = jnp.where(state.solved, Status.SOLVED, Status.UNSOLVED).astype(jnp.int8)
+    none = jnp.zeros(len(game.ended(start)[0]), jnp.int32)
+    going = jax.lax.while_loop(lambda now: ~game.ended(now[0])[0].all(), move, (start, none, jax.random.key(0)))
+    state, moves, _ = going
     calls = moves * (config.simulations + 1)
     stats = {
         "network_calls": calls,
         "network_iterations": calls * max(network.apply.iterations, 1),
         "simulations": moves * config.simulations,
     }
+    return state, calls, stats
+
+
+def by_mctx(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
+    """Solves puzzles by mctx's policy on this library's environment."""
+    import jax
+    import jax.numpy as jnp
+
+    from jaxsudoku import env
+    from jaxsudoku.engine.solution import Solution, Status
+    from jaxsudoku.networks.base import finite_outputs, masked_logits
+
+    def look(state: Any) -> tuple[Any, Any]:
+        cubes = env.observe(state, board)
+        outputs = finite_outputs(network.apply(network.params, cubes), cubes)
+        logits = jnp.take_along_axis(outputs.policy, state.cell[:, None, None], axis=2)[:, :, 0]
+        return masked_logits(logits, env.legal_action_mask(state, board)), jax.nn.sigmoid(outputs.value)
+
+    game = Game(
+        look,
+        lambda state, move: env.step(state, move, board, config.rules),
+        lambda state: (state.terminated, state.solved),
+    )
+    state, calls, stats = by_policy(game, env.init(puzzles, board, config.rules), config, network)
+    status = jnp.where(state.solved, Status.SOLVED, Status.UNSOLVED).astype(jnp.int8)
     return Solution(env.grids(state, board), status, calls, stats)
+
+
+def by_jumanji(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
+    """Solves 9x9 puzzles by mctx's policy on jumanji's Sudoku (extra ``jumanji``)."""
+    import jax
+    import jax.numpy as jnp
+    from jumanji.environments import Sudoku
+    from jumanji.environments.logic.sudoku.types import State
+    from jumanji.environments.logic.sudoku.utils import get_action_mask
+
+    from jaxsudoku.engine.solution import Solution, Status
+    from jaxsudoku.networks.base import finite_outputs, masked_logits
+    from jaxsudoku.runtime.operations import select
+
+    with jax.ensure_compile_time_eval():  # it computes while it is made
+        theirs = Sudoku()
+    size = len(puzzles)
+
+    def look(state: Any) -> tuple[Any, Any]:
+        grids, legal = state[0].board.reshape(size, 1, -1), state[0].action_mask.reshape(size, board.cells, board.side)
+        legal = legal.transpose(0, 2, 1)
+        cubes = legal | (grids == jnp.arange(board.side)[:, None])
+        outputs = finite_outputs(network.apply(network.params, cubes), cubes)
+        surest = jax.nn.log_softmax(outputs.policy, axis=1, where=cubes)
+        return masked_logits(surest, legal).reshape(size, -1), jax.nn.sigmoid(outputs.value)
+
+    def play(state: Any, move: Any) -> Any:
+        game, over, _ = state
+        digit, cell = move // board.cells, move % board.cells
+        action = jnp.stack([cell // board.side, cell % board.side, digit], axis=1)
+        after, step = jax.vmap(theirs.step)(game, action)
+        reached = (after, step.last(), step.last() & (step.reward > 0))
+        return select(over, state, reached)
+
+    grids = jnp.asarray(puzzles, jnp.int32).reshape(size, board.side, board.side) - 1
+    keys, no = jax.random.split(jax.random.key(0), size), jnp.zeros(size, bool)
+    state = State(board=grids, action_mask=jax.vmap(get_action_mask)(grids), key=jax.random.key_data(keys))
+    rules = Game(look, play, lambda state: state[1:])
+    (game, _, solved), calls, stats = by_policy(rules, (state, no, no), config, network)
+    status = jnp.where(solved, Status.SOLVED, Status.UNSOLVED).astype(jnp.int8)
+    return Solution((game.board + 1).reshape(size, -1).astype(jnp.uint8), status, calls, stats)
+
+
+#: Other libraries' searches, by their names among the solvers.
+PEERS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {"mctx": by_mctx, "jumanji": by_jumanji}
 
 
 def measure(row: dict[str, Any], call: Run, puzzles: np.ndarray) -> None:

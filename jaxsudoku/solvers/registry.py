@@ -93,7 +93,7 @@ SOLVERS: dict[str, Solver] = {
             "decoding:iterative",
             IterativeConfig,
             complete=False,
-            stats=("network_calls",),
+            stats=("network_calls", "network_iterations"),
         ),
         Solver(
             "one-shot",
@@ -101,7 +101,7 @@ SOLVERS: dict[str, Solver] = {
             "decoding:one_shot",
             OneShotConfig,
             complete=False,
-            stats=("network_calls",),
+            stats=("network_calls", "network_iterations"),
         ),
         Solver(
             "gumbel",

@@ -139,7 +139,7 @@ def test_types_under_64_bits(name):
     networks = (random_network(FOUR),) if solver.guided else ()
     with jax.enable_x64(True):
         found = jax.eval_shape(lambda key: solver.run(FOUR, PUZZLES, key, config, *networks), as_key(0))
-    numbers = ["int32"] * (1 + solver.guided)
+    numbers = ["int32"] * (1 + len(solver.stats))
     assert [leaf.dtype for leaf in jax.tree.leaves(found)] == ["uint8", "int8", *numbers]
 
 

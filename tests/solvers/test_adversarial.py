@@ -285,7 +285,7 @@ def test_what_a_network_is_shown_must_be_candidates():
 def test_a_network_is_checked_for_the_board_that_it_solves():
     """Parameters of one architecture under the name of another that serves every board."""
     axial = random_network(FOUR, "axial")
-    with pytest.raises(ValueError, match=r"places is \[3, 4, 8\], not \[3, 6, 8\]"):
+    with pytest.raises(ValueError, match="cube is for a board of 4x4 with 2x2 boxes, not for one of 6x6"):
         js.solve(np.zeros((1, 36), np.uint8), solver="one-shot", network=dataclasses.replace(axial, name="cube"))
 
 
