@@ -1,7 +1,7 @@
 """What a network solves by decoding, without backtracking: by runs, rules and noise.
 
 Every number of runs, temperature and noise is measured on the same puzzles. The table has the share that is solved, the
-fillings and network calls a puzzle, and the seconds after compilation. The file has the share that is solved within
+fillings, network calls and iterations a puzzle, and the seconds after compilation. The file has the share that is solved within
 numbers of calls, too. Every grid is checked by numpy alone.
 
     python benchmarks/decoding.py --set hardest_se11 --puzzles 512 --runs 1,8,32
@@ -34,6 +34,7 @@ _COLUMNS = (
     ("solved", 8, ">"),
     ("fillings", 9, ">"),
     ("calls", 8, ">"),
+    ("iterations", 10, ">"),
     ("seconds", 8, ">"),
 )
 
@@ -53,6 +54,7 @@ def measure(puzzles: np.ndarray, board: Any, solver: str, options: dict[str, Any
         "solved": float(solved.mean()),
         "fillings": float(found.iterations.mean()),
         "calls": float(calls.mean()),
+        "iterations": float(found.stats["network_iterations"].mean()),
         "solved_within_calls": {most: float((solved & (calls <= most)).mean()) for most in _within(int(calls.max()))},
         "seconds": seconds,
     }
@@ -76,6 +78,7 @@ def line(row: dict[str, Any]) -> str:
             f"{row['solved']:.2%}",
             f"{row['fillings']:,.1f}",
             f"{row['calls']:,.1f}",
+            f"{row['iterations']:,.1f}",
             f"{row['seconds']:,.1f}",
         ],
         _COLUMNS,
@@ -118,7 +121,7 @@ def _parse() -> argparse.Namespace:
     add("--temperature", type=_floats, default=[0.5], help="noise on choices in later runs (default: 0.5)")
     add("--noise", type=_floats, default=[0.0], help="noise on features in later runs (default: 0)")
     add("--patience", type=arguments.size, help="most calls on a position (default: the solver's)")
-    add("--complete", action=argparse.BooleanOptionalAction, default=True, help="complete positions at every call")
+    add("--complete", action=argparse.BooleanOptionalAction, default=True, help="complete positions at every turn")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=arguments.size, help="iterations of the network (default: as in training)")
     add("--json", type=Path, help="file for all raw figures")
