@@ -1,8 +1,8 @@
 """What a network solves by decoding, without backtracking: by runs, rules and noise.
 
 Every number of runs, temperature and noise is measured on the same puzzles. The table has the share that is solved, the
-fillings, network calls and iterations a puzzle, and the seconds after compilation. The file has the share that is solved within
-numbers of calls, too. Every grid is checked by numpy alone.
+fillings, network calls and iterations a puzzle, and the seconds after compilation. The file has the share that is
+solved within numbers of calls, too. Every grid is checked by numpy alone.
 
     python benchmarks/decoding.py --set hardest_se11 --puzzles 512 --runs 1,8,32
     python benchmarks/decoding.py --set acs_16x16@30,acs_16x16@40,acs_25x25@50
