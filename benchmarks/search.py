@@ -240,7 +240,7 @@ def by_jumanji(board: Any, puzzles: Any, config: Any, network: Any) -> Any:
     """Solves 9x9 puzzles by mctx's policy on jumanji's Sudoku (extra ``jumanji``)."""
     import jax
     import jax.numpy as jnp
-    from jumanji.environments import Sudoku
+    from jumanji.environments.logic.sudoku.env import Sudoku
     from jumanji.environments.logic.sudoku.types import State
     from jumanji.environments.logic.sudoku.utils import get_action_mask
 

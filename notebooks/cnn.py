@@ -144,7 +144,7 @@ print(f"a puzzle of {set_of[shown]} with {(puzzle > 0).sum()} givens; bold digit
 # `DeepIterativeSolver`; such cells alone solve few of the minimal puzzles (dotted). By default `iterative` does more:
 # after every call it also completes the board with the probabilities of that call, and a grid that is right is the
 # answer ("completing"). Cells are shares of the empty cells of a puzzle, in the mean; cells that are still empty when
-# the board becomes contradictory count as wrong. `cube` runs 8 iterations a call; `iterative` calls it up to 16 times
+# the board becomes contradictory count as wrong. `cube` runs 8 iterations a call; `iterative` calls it up to 24 times
 # on a position while it is less than 99% sure. Nothing backtracks.
 
 # %%

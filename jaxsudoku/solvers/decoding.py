@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 #: What is counted.
 _STATS = ("network_calls", "network_iterations")
 
+#: Iterations of a network on a position, without a ``patience``.
+_PATIENCE = 192
+
 #: Selects candidates to fill in: (candidates of open cells, probabilities, scores), all [K, side, cells], to bool[K,
 #: side, cells], at most one a cell.
 Choose = Callable[[Array, Array, Array], Array]
@@ -238,10 +241,12 @@ class _Turn(NamedTuple):
     Attributes:
       iterations: its iterations; 0 of a network without.
       number: the turns of a call.
+      most: most turns on a position.
     """
 
     iterations: int
     number: int
+    most: int
 
     @classmethod
     def of(cls, config: IterativeConfig | OneShotConfig, network: Network) -> _Turn:
@@ -249,7 +254,8 @@ class _Turn(NamedTuple):
         call = network.apply.iterations
         most = min(config.every or call, call) if config.complete else call
         turn = next((size for size in range(most, 0, -1) if call % size == 0), 0)
-        return cls(turn, call // turn if turn else 1)
+        number = call // turn if turn else 1
+        return cls(turn, number, number * (config.patience or -(-_PATIENCE // max(call, 1))))
 
 
 def _choice(
@@ -285,8 +291,8 @@ def _choice(
     chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
     if jax.tree.leaves(carry):  # only a recurrent network gives new outputs
         least = jnp.where(chosen, probabilities, 1.0).min(axis=(1, 2))
-        over = turns + 1 >= config.patience * turn.number
-        chosen &= (((turns + 1) % turn.number == 0) & ((least >= config.confident) | over))[:, None, None]
+        enough = (least >= config.confident) | (turns + 1 >= turn.most)
+        chosen &= (((turns + 1) % turn.number == 0) & enough)[:, None, None]
     return chosen, probabilities, scores, hope, carry
 
 

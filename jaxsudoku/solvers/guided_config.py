@@ -76,7 +76,7 @@ class DecodingConfig(SolverConfig):
         singles or locked, each including the one before it. With none the network sees givens and filled cells only.
       confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
         same position and continues its iterations.
-      patience: most calls on a position; then it is filled in anyway.
+      patience: most calls on a position; then it is filled in anyway. None for as many as make 192 iterations.
       complete: whether after every turn the position is also filled to the end with the probabilities of this turn
         (and the noise of a later run): by iterative with its rules in between, by one-shot all cells at once. A grid
         that is right is the answer; one that is not is dropped.
@@ -97,7 +97,7 @@ class DecodingConfig(SolverConfig):
 
     rules: Rules = "none"
     confident: Share = 0.99
-    patience: Positive = 1
+    patience: Positive | None = 1
     complete: bool = True
     every: Positive | None = None
     hope: Share = 0.0
@@ -125,7 +125,7 @@ class IterativeConfig(DecodingConfig):
     """
 
     rules: Rules = "locked"
-    patience: Positive = 3
+    patience: Positive | None = None
     every: Positive | None = 8
     hope: Share = 0.1
     sure: float = 1.0

@@ -210,6 +210,15 @@ def test_a_right_completion_ends_a_call():
     assert (found.stats["network_iterations"][open_] == 4).all()
 
 
+def test_patience_is_a_number_of_iterations_unless_it_is_one_of_calls():
+    config, turn = decoding.IterativeConfig(), decoding._Turn.of
+    assert turn(config, slow(64)) == (8, 8, 24)
+    assert turn(config, slow(5)) == (5, 1, 39)
+    assert turn(config, opinion()).number == 1
+    assert turn(decoding.IterativeConfig(patience=2, every=None), slow(64)) == (64, 1, 2)
+    assert turn(decoding.OneShotConfig(), slow(64)) == (64, 1, 1)
+
+
 def test_a_run_ends_where_there_is_little_hope():
     puzzles = of_the_pattern()
     left = (puzzles == 0).sum(axis=1) > 1
@@ -333,7 +342,7 @@ def test_votes_and_looks_are_counted_as_calls():
 
 
 #: A call of one turn.
-ONE_CALL = decoding._Turn(64, 1)
+ONE_CALL = decoding._Turn(64, 1, 1)
 
 
 def look(network, cubes):
