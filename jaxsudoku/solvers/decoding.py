@@ -7,8 +7,8 @@ same for any number of lanes, up to the rounding of the network's sums, unless r
 A call of an iterative network is cut into turns of a few iterations. After every turn a position is also filled to the
 end by the probabilities of this turn; a grid that is right ends the run. So most puzzles need a part of a call. A cell
 is filled only after a whole call, and where no cell is confident enough the network iterates further: the lane keeps
-its features, while the other lanes continue with their next positions. A run ends at a position that the network gives
-little hope.
+its features, while the other lanes continue with their next positions. With ``hope`` a run ends at a position that
+the network gives little.
 """
 
 from __future__ import annotations

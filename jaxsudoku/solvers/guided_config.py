@@ -82,7 +82,8 @@ class DecodingConfig(SolverConfig):
         that is right is the answer; one that is not is dropped.
       every: most iterations of a turn; a call has the least number of equal turns. None for one turn. Without
         ``complete`` there is one.
-      hope: a run ends at a position to whose having a solution the network gives a lower probability.
+      hope: a run ends at a position to whose having a solution the network gives a lower probability; 0 for never. It
+        saves time only with a network whose value is right on the board: that of ``cube`` is, on 9x9.
       runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
         board under random symmetries, unless the network is equivariant.
       temperature: scale of the Gumbel noise on the log-probabilities of later runs.
@@ -127,7 +128,6 @@ class IterativeConfig(DecodingConfig):
     rules: Rules = "locked"
     patience: Positive | None = None
     every: Positive | None = 8
-    hope: Share = 0.1
     sure: float = 1.0
 
     def __post_init__(self) -> None:
