@@ -50,8 +50,8 @@ class EvaluateConfig(Config):
 
     Attributes:
       rules: rule levels of ``tuning.RULES``, applied before the network sees a position; each is evaluated.
-      iterative: whether to solve the puzzles by iterative decoding, too, with the defaults of the solver. This takes at
-        most ``patience`` forward passes for each cell to fill.
+      iterative: whether to solve the puzzles by iterative decoding, too, with the defaults of the solver, the slowest
+        part: a cell may take several forward passes.
       positions: number of positions on which the value is calibrated, made of the puzzles that the rules leave open; 0
         for none, None for ten a puzzle, at most 10,000.
       batch_size: positions in a forward pass, rounded up to a multiple of 32; None for automatic. Results depend on it

@@ -57,13 +57,13 @@ def key_of(seed: jax.Array) -> jax.Array:
 
 def split(keys: jax.Array, number: int = 2) -> tuple[jax.Array, ...]:
     """Further keys, as ``jax.random.split``, of one key or of a key for each row of a batch."""
-    if single(keys):
+    if is_one_key(keys):
         return tuple(jax.random.split(keys, number))
     parts = jax.vmap(lambda key: jax.random.split(key, number))(keys)
     return tuple(parts[:, part] for part in range(number))
 
 
-def single(keys: jax.Array) -> bool:
+def is_one_key(keys: jax.Array) -> bool:
     """Whether this is one key, typed or raw, not a batch of keys."""
     return keys.ndim == (0 if jnp.issubdtype(keys.dtype, jax.dtypes.prng_key) else 1)
 

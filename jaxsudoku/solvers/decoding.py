@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array, lax
 
 from jaxsudoku import symmetry
@@ -39,7 +38,7 @@ from jaxsudoku.runtime.operations import fence, select
 from jaxsudoku.solvers.queue import Answer, Method, Start, gather_first, placed, run, select_but
 
 from .guided_config import IterativeConfig, OneShotConfig
-from .votes import draw, under_symmetry
+from .votes import averaged, draw
 
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
@@ -172,7 +171,7 @@ def _method(
         nodes = jnp.where(lanes.done[:, None], 0, lanes.nodes)  # a network may be faster on empty boards
         cubes = planes_to_cubes(_planes(board, nodes), board)
         width = len(lanes.puzzle)
-        # the same for all calls on a position
+        # the same for all turns on a position
         keys = jax.vmap(_folded, (None, 0, 0, 0))(key, lanes.puzzle, lanes.run, lanes.filled)
         seen = _Inputs(cubes[:width], keys, lanes.run > 0, lanes.turns)
         chosen, probabilities, scores, hope, carry = _choice(board, config, network, turn, choose, seen, lanes.carry)
@@ -203,7 +202,7 @@ def _method(
         carry = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carry)
         return gather_first(places, lanes._replace(carry=None))._replace(carry=carry)
 
-    # the carry needs no reset here: the network resets it at the first call on a position
+    # the carry needs no reset here: the network resets it at the first turn on a position
     select_lanes = select_but("carry")
     stats = dict.fromkeys(_STATS, 0)
     return Method(init, step, lambda lanes: lanes.done, postprocess, stats, select=select_lanes, gather=gather)
@@ -317,7 +316,7 @@ def _fill(board: Board, cubes: Array, chosen: Array, rules: str) -> tuple[Array,
 def _completed(
     board: Board, planes: Array, undecided: Array, choose: Choose, probabilities: Array, scores: Array, rules: str
 ) -> tuple[Array, Array, Array]:
-    """Fills positions to the end by the probabilities of one call, with the rules in between.
+    """Fills positions to the end by the probabilities of one turn, with the rules in between.
 
     Args:
       board: the board.
@@ -377,8 +376,8 @@ def _probabilities(network: Network, turn: _Turn, cubes: Array, carry: Any, fres
       network: the network.
       turn: for how long it iterates.
       cubes: bool[K, side, cells].
-      carry: its carry from earlier calls; the new one is returned.
-      fresh: bool[K], where this is the first call on the position.
+      carry: its carry from earlier turns; the new one is returned.
+      fresh: bool[K], where this is the first turn on the position.
     """
     from jaxsudoku.networks.base import Halt, finite_outputs  # loads flax, which a network has loaded already
 
@@ -414,20 +413,11 @@ def _voted(
       fresh: bool[K].
     """
 
-    def vote(total: tuple[Array, Array], given: tuple[Array, Any]) -> tuple[tuple[Array, Array], Any]:
-        number, carry = given
-        drawn = draw(board, keys, number)
-        if votes == 1:
-            plain = symmetry.identity(board, noisy.shape)
-            drawn = select(noisy, drawn, plain)
+    def drawn(number: Array) -> symmetry.Symmetry:
+        found = draw(board, keys, number)
+        return select(noisy, found, symmetry.identity(board, noisy.shape)) if votes == 1 else found
 
-        def look(seen: Array) -> tuple[Array, tuple[Array, Any]]:
-            found, hope, after = _probabilities(network, turn, seen, carry, fresh)
-            return found, (hope, after)
+    def look(seen: Array, carry: Any) -> tuple[Array, Array, Any]:
+        return _probabilities(network, turn, seen, carry, fresh)
 
-        found, (hope, carry) = under_symmetry(drawn, board, cubes, look)
-        return (total[0] + found, total[1] + hope), carry
-
-    nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
-    (total, hope), carry = lax.scan(vote, nothing, (jnp.arange(votes), carry), length=votes)
-    return total / np.float32(votes), hope / np.float32(votes), carry
+    return averaged(board, votes, drawn, cubes, look, carry)

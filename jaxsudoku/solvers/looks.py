@@ -22,7 +22,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import LARGEST, Halt, Outputs, finite_outputs, masked_logits
 from jaxsudoku.runtime.random import key_of, mix
 
-from .votes import draw, under_symmetry
+from .votes import averaged, draw
 
 #: Separates the symmetries of votes from other noise.
 _VOTE = np.uint32(0x2545F491)
@@ -233,16 +233,10 @@ def _voted(network: Network, params: Any, cubes: Array, keys: Array, votes: int)
     """The means of the network's probabilities under random symmetries, as logits."""
     board = network.board
 
-    def look(seen: Array) -> tuple[Array, Array]:
+    def look(seen: Array, carry: Any) -> tuple[Array, Array, Any]:
         outputs = finite_outputs(network.apply(params, seen), seen)
-        return jax.nn.softmax(outputs.policy, axis=1, where=seen), jax.nn.sigmoid(outputs.value)
+        return jax.nn.softmax(outputs.policy, axis=1, where=seen), jax.nn.sigmoid(outputs.value), carry
 
-    def vote(total: tuple[Array, Array], number: Array) -> tuple[tuple[Array, Array], None]:
-        found = under_symmetry(draw(board, keys, number), board, cubes, look)
-        return jax.tree.map(jnp.add, total, found), None
-
-    nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
-    (policy, value), _ = lax.scan(vote, nothing, jnp.arange(votes), length=votes)
-    policy, value = policy / np.float32(votes), value / np.float32(votes)
+    policy, value, _ = averaged(board, votes, lambda number: draw(board, keys, number), cubes, look)
     odds = jnp.log(value) - jnp.log1p(-value)
     return Outputs(masked_logits(jnp.log(policy), cubes), jnp.clip(odds, -LARGEST, LARGEST))

@@ -1,4 +1,4 @@
-"""Votes of a network: its outputs for a position under random symmetries, averaged by whoever asks."""
+"""Votes of a network: the means of its outputs for a position under random symmetries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-from jax import Array
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
 
 from jaxsudoku import symmetry
 from jaxsudoku.core.board import Board
@@ -18,7 +20,7 @@ def draw(board: Board, keys: Array, number: Array) -> Symmetry:
     return jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
 
 
-def under_symmetry(
+def _under_symmetry(
     drawn: Symmetry, board: Board, cubes: Array, look: Callable[[Array], tuple[Array, Any]]
 ) -> tuple[Array, Any]:
     """What a function says of candidates under symmetries.
@@ -36,3 +38,41 @@ def under_symmetry(
     values, rest = look(symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape))
     back = symmetry.apply_candidates(symmetry.invert(drawn), values.reshape(shape))
     return back.reshape(cubes.shape), rest
+
+
+def averaged(
+    board: Board,
+    votes: int,
+    drawn: Callable[[Array], Symmetry],
+    cubes: Array,
+    look: Callable[[Array, Any], tuple[Array, Array, Any]],
+    carry: Any = None,
+) -> tuple[Array, Array, Any]:
+    """The means of a network's probabilities over votes.
+
+    Args:
+      board: the board.
+      votes: the number of votes.
+      drawn: the number of a vote to its K symmetries.
+      cubes: bool[K, side, cells], the candidates.
+      look: (candidates, a carry) to the probabilities of these, float32[K, side, cells], another one, float32[K], and
+        the next carry.
+      carry: the carries, with a leading axis of votes.
+
+    Returns:
+      both means, and the next carries.
+    """
+
+    def vote(total: tuple[Array, Array], given: tuple[Array, Any]) -> tuple[tuple[Array, Array], Any]:
+        number, carry = given
+
+        def seen(cubes: Array) -> tuple[Array, tuple[Array, Any]]:
+            policy, value, after = look(cubes, carry)
+            return policy, (value, after)
+
+        policy, (value, carry) = _under_symmetry(drawn(number), board, cubes, seen)
+        return (total[0] + policy, total[1] + value), carry
+
+    nothing = jnp.zeros(cubes.shape, jnp.float32), jnp.zeros(len(cubes), jnp.float32)
+    (policy, value), carry = lax.scan(vote, nothing, (jnp.arange(votes), carry), length=votes)
+    return policy / np.float32(votes), value / np.float32(votes), carry

@@ -14,7 +14,7 @@ import mctx
 from jax import Array, lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from jaxsudoku.runtime.random import single, split
+from jaxsudoku.runtime.random import is_one_key, split
 
 from .nodes import (
     LEAST,
@@ -112,7 +112,7 @@ def search(
     def simulate(now: tuple[mctx.Tree, Array, Array, Array, Array]) -> tuple[mctx.Tree, Array, Array, Array, Array]:
         tree, key, count, done, live = now
         key, selecting, expanding = split(key, 3)
-        keys = jax.random.split(selecting, len(lane)) if single(selecting) else selecting
+        keys = jax.random.split(selecting, len(lane)) if is_one_key(selecting) else selecting
         parent, action, _ = descend(tree, live, at_root, inside, keys=keys)
         above = jax.tree.map(lambda leaf: leaf[lane, parent], tree.embeddings)
         step, embedding = recurrent_fn(params, expanding, action, above)
@@ -177,7 +177,7 @@ def sharded(function: Callable[..., T], mesh: Mesh) -> Callable[..., T]:
     everywhere, rows = PartitionSpec(), PartitionSpec(mesh.axis_names)
 
     def spread(params: Any, keys: Array, *batches: Any) -> T:
-        if single(keys):
+        if is_one_key(keys):
             raise ValueError("a search on several devices needs a key for each tree, as of jax.random.split(key, K)")
         placed = jax.device_put((keys, *batches), NamedSharding(mesh, rows))
         params = jax.device_put(params, NamedSharding(mesh, everywhere))

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import mctx
 from jax import Array
 
-from jaxsudoku.runtime.random import single, split
+from jaxsudoku.runtime.random import is_one_key, split
 
 from .growth import Stop, search
 from .nodes import LEAST, most_visited
@@ -109,9 +109,9 @@ def gumbel_muzero_policy(
     if invalid_actions is not None:
         logits -= logits.max(axis=1, keepdims=True)  # as mctx does
     rng_key, noise_key = split(rng_key)
-    shape = logits.shape if single(noise_key) else logits.shape[1:]
+    shape = logits.shape if is_one_key(noise_key) else logits.shape[1:]
     drawn = functools.partial(jax.random.gumbel, shape=shape, dtype=logits.dtype)
-    noise = gumbel_scale * (drawn(noise_key) if single(noise_key) else jax.vmap(drawn)(noise_key))
+    noise = gumbel_scale * (drawn(noise_key) if is_one_key(noise_key) else jax.vmap(drawn)(noise_key))
     kept = jnp.zeros(logits.shape, jnp.int32) if tree is None else tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     tree = search(
         params,
