@@ -3,7 +3,8 @@
 A kernel is an instruction that runs on the device: a fusion, a scatter, a copy, a sort, a library call; the start and
 the end of an asynchronous one are one. Bytes are those that a kernel reads and writes in the device's memory: every
 operand and result once, but of an operand that is only sliced or gathered from, and of a buffer that is updated in
-place, only the part that is touched. Caches are not modelled.
+place, only the part that is touched. Of an operand of a Pallas kernel for GPUs no more is counted than the kernel
+writes: it may read a part of a stack. Caches are not modelled.
 """
 
 from __future__ import annotations
@@ -47,6 +48,9 @@ class Loop(NamedTuple):
     step: Cost
     scope: str = ""
 
+
+#: The target of the calls that are Pallas kernels for GPUs.
+MOSAIC = 'custom_call_target="mosaic_gpu'
 
 #: Operations that run nothing on the device.
 _FREE = {
@@ -232,6 +236,8 @@ def _root(instructions: Mapping[str, Instruction]) -> Instruction:
 def _traffic(module: Module, kernel: Instruction, by_name: Mapping[str, Instruction]) -> int:
     """Bytes that a kernel reads and writes, given the instructions of its computation."""
     operands = [by_name[name] for name in kernel.operands]
+    if kernel.op == "custom-call" and MOSAIC in kernel.attributes:
+        return kernel.stored + sum(min(operand.stored, kernel.stored) for operand in operands)
     if kernel.op == "fusion":
         body: Sequence[Instruction] = module.computations[kernel.called("calls")[0]]
     else:

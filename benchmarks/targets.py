@@ -26,7 +26,6 @@ class Target:
       bandwidth: bytes a second, of the data sheet.
       details: XLA's description of a GPU, a GpuTargetConfigProto as text; None for a TPU.
       count: devices that share each batch.
-      mosaic: whether Pallas' kernels compile for it. For GPUs before the H100 Mosaic's compiler ends the process.
     """
 
     name: str
@@ -36,7 +35,6 @@ class Target:
     bandwidth: int
     details: str | None = None
     count: int = 1
-    mosaic: bool = True
 
     def devices(self) -> list[Any]:
         """The devices, all of one process.
@@ -64,8 +62,7 @@ class Target:
 
 def _nvidia(name: str, topology: str, **properties: Any) -> Target:
     details = _NVIDIA.format(name=name, **properties)
-    mosaic = properties["major"] >= 9
-    return Target(name, "gpu", topology, properties["memory"], properties["bandwidth"], details, mosaic=mosaic)
+    return Target(name, "gpu", topology, properties["memory"], properties["bandwidth"], details)
 
 
 _H100 = _nvidia(

@@ -13,6 +13,7 @@ from jax import Array, lax
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.operations import cpu_fence
 from jaxsudoku.runtime.sharding import gathered
 
 
@@ -110,7 +111,7 @@ def _digit_bits(board: Board, grids: Array) -> list[Array]:
     place = lax.optimization_barrier(jnp.moveaxis(grids, -1, 0)).astype(jnp.uint32) - 1
     bit = jnp.uint32(1) << (place & 31)
     words = [jnp.where((place < board.side) & (place // 32 == limb), bit, 0) for limb in range(-(-board.side // 32))]
-    return lax.optimization_barrier(words)
+    return cpu_fence(words)
 
 
 def _all_digits(board: Board, limb: int) -> np.uint32:

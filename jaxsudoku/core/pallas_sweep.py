@@ -11,8 +11,7 @@ Only the folds over the digits of a cell go across digits; all others are of the
 passes find the singles of a digit twice, as there is no room on chip to keep them.
 
 The body is written once. A block is a reference [side, cells, *tile]; the tile is what a chip computes on at once: 8 x
-128 words in a TPU, half a word in each of the 128 threads of a GPU's block, and in interpret mode all words. (Lanes are
-independent, so two half words are as good as a word.) The body indexes the cells of a digit, and combines them by &, |
+128 words in a TPU, and in interpret mode all words. The body indexes the cells of a digit, and combines them by &, |
 and ~. On a chip these are numpy arrays of objects, whose elements are the tiles of single cells, so that every cell is
 in registers of its own and indexing costs nothing; in interpret mode they are JAX arrays, which XLA compiles faster.
 """
@@ -29,7 +28,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import mosaic_gpu as plgpu
 from jax.experimental.pallas import tpu as pltpu
 
 from jaxsudoku.core.board import Board
@@ -37,11 +35,8 @@ from jaxsudoku.core.house_tables import intersections
 from jaxsudoku.core.layouts import Fold
 from jaxsudoku.core.planes import TPU_TILE, any_of, at_least_two, exactly_one
 from jaxsudoku.core.propagation import alternate, lighter_rules
-from jaxsudoku.core.tuning import chip_bytes, fits_chip, includes
-from jaxsudoku.runtime.sharding import vary_as
-
-#: The half words of a GPU's block of threads, ``PLANE_BYTES`` for a plane; a TPU's are those of a tile.
-_GPU_TILE = (128,)
+from jaxsudoku.core.tuning import chip_bytes, includes
+from jaxsudoku.runtime.sharding import like, vary_as
 
 #: Bytes of a TPU's vector memory for values that no register has room for.
 _SPILLED_BYTES = 8 << 20
@@ -50,8 +45,8 @@ _SPILLED_BYTES = 8 << 20
 def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret: bool = False) -> tuple[Array, Array]:
     """``propagation.sweep_rounds`` as one kernel.
 
-    It runs on NVIDIA GPUs of compute capability 9 and above, by Mosaic GPU, on TPUs, by Mosaic, and on CPUs in
-    Pallas' interpret mode. A board whose planes do not fit a platform's chips can't be compiled for that platform.
+    It runs on TPUs, by Mosaic, and on CPUs in Pallas' interpret mode. A board whose planes do not fit a TPU's chip
+    can't be compiled for it.
 
     Args:
       planes: uint32[side, side, side, *W], the candidates.
@@ -72,12 +67,7 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret
 
     if interpret:
         return run_by(_interpreted, planes)
-    kernels = {"cpu": _interpreted, "cuda": _on_gpu, "tpu": _on_tpu}
-    forms = {
-        name: functools.partial(run_by, kernel)
-        for name, kernel in kernels.items()
-        if fits_chip(board, "gpu" if name == "cuda" else name)
-    }
+    forms = {"cpu": functools.partial(run_by, _interpreted), "tpu": functools.partial(run_by, _on_tpu)}
     return lax.platform_dependent(planes, **forms)
 
 
@@ -98,7 +88,7 @@ def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tupl
     cells = (board.side, board.cells, width)
     settled, changed = pl.pallas_call(
         kernel,
-        out_shape=(_like(planes, cells), _like(planes, (width,))),
+        out_shape=(like(planes, cells), like(planes, (width,))),
         scratch_shapes=[pltpu.VMEM((2, board.cells, width), jnp.uint32)],
         interpret=True,
     )(planes.reshape(cells), *tables)
@@ -119,60 +109,16 @@ def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Arr
     shape = (board.side, board.cells, *tiles)
     settled, changed = pl.pallas_call(
         kernel,
-        out_shape=(_like(planes, shape), _like(planes, tiles)),
+        out_shape=(like(planes, shape), like(planes, tiles)),
         grid=(tiles[0] // TPU_TILE[0],),
         in_specs=[block],
         out_specs=(block, pl.BlockSpec(TPU_TILE, lambda i: (i, 0))),
         scratch_shapes=[pltpu.VMEM((2, board.cells, *TPU_TILE), jnp.uint32)],
         compiler_params=pltpu.CompilerParams(
-            dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board, "tpu") + _SPILLED_BYTES
+            dimension_semantics=("parallel",), vmem_limit_bytes=chip_bytes(board) + _SPILLED_BYTES
         ),
     )(padded.reshape(shape))
     return settled.reshape(padded.shape)[..., :width].reshape(planes.shape), changed.reshape(-1)[:width]
-
-
-def _on_gpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Array, Array]:
-    """The kernel for an NVIDIA GPU of compute capability 9 or above."""
-    width = planes.shape[-1]
-    (threads,) = _GPU_TILE
-    padded = _pad_groups(planes.reshape(board.side, board.cells, width), threads // 2)
-    halves = lax.bitcast_convert_type(padded, jnp.uint16).reshape(board.side, board.cells, -1)
-
-    def kernel(source: Any, target: Any, changes: Any, planes: Any, changed: Any, marks: Any, arrived: Any) -> None:
-        part = pl.ds(lax.axis_index("block") * threads, threads)
-        plgpu.copy_gmem_to_smem(source.at[:, :, part], planes, arrived)
-        plgpu.barrier_wait(arrived)
-        body(APART, tables_of(board), planes, changed, marks)
-        plgpu.commit_smem()
-        plgpu.copy_smem_to_gmem(planes, target.at[:, :, part])
-        plgpu.copy_smem_to_gmem(changed, changes.at[part])
-        plgpu.wait_smem_to_gmem(0)
-
-    settled, changed = plgpu.kernel(
-        kernel,
-        out_type=(_like(halves, halves.shape), _like(halves, halves.shape[-1:])),
-        scratch_types=[
-            plgpu.SMEM((board.side, board.cells, threads), jnp.uint16),
-            plgpu.SMEM((threads,), jnp.uint16),
-            plgpu.SMEM((2, board.cells, threads), jnp.uint16),
-            plgpu.Barrier(),
-        ],
-        grid=(halves.shape[-1] // threads,),
-        grid_names=("block",),
-        # every thread reads only what it has written itself
-        compiler_params=plgpu.CompilerParams(
-            unsafe_no_auto_barriers=True, lowering_semantics=plgpu.LoweringSemantics.Lane
-        ),
-    )(halves)
-    settled, changed = (
-        lax.bitcast_convert_type(x.reshape(*x.shape[:-1], -1, 2), jnp.uint32) for x in (settled, changed)
-    )
-    return settled[..., :width].reshape(planes.shape), changed[:width]
-
-
-def _like(array: Array, shape: tuple[int, ...]) -> jax.ShapeDtypeStruct:
-    """An array of this shape, of the dtype of another, that varies over the same mesh axes."""
-    return jax.ShapeDtypeStruct(shape, array.dtype, manual_axis_type=jax.typeof(array).manual_axis_type)
 
 
 def _pad_groups(planes: Array, multiple: int) -> Array:

@@ -27,14 +27,12 @@ Rules = Literal["none", "naked", "singles", "locked"]
 #: Those that remove a placed digit from its houses, which a complete search needs.
 SearchRules = Literal["naked", "singles", "locked"]
 RULES: tuple[str, ...] = typing.get_args(Rules)
-#: What runs the rules in a step of the exact search: operations of XLA, or one Pallas kernel.
-Settle = Literal["xla", "pallas"]
+#: What runs the rules in a step of the exact search: operations of XLA on planes, a Pallas kernel on planes, or one on
+#: bands, with all else that a node takes.
+Settle = Literal["auto", "xla", "pallas", "bands"]
 
-#: Bytes of a GPU's shared memory (H100 and later), and of a TPU's vector memory (v5e and v6e), that the Pallas kernel
-#: may fill; and the bytes of a plane in it.
-CHIP_BYTES = {"gpu": (227 << 10) - 2048, "tpu": 112 << 20}
-PLANE_BYTES = {"gpu": 256, "tpu": 4096}
-
+#: Bytes of a TPU's vector memory (v5e and v6e) that the Pallas kernel may fill, and the bytes of a plane in it.
+CHIP_BYTES, PLANE_BYTES = 112 << 20, 4096
 
 #: Searches whose branch nodes a rating by nodes averages, by default.
 SEARCHES = 8
@@ -113,42 +111,59 @@ def search_lanes(board: Board, platform: str) -> int:
     return max(min((1 << 31) // stack_bytes, 1 << 14) // LANES * LANES, LANES)
 
 
-def chip_bytes(board: Board, platform: str) -> int:
-    """Bytes that a block of planes takes on chip with ``settle="pallas"``; platform "gpu" or "tpu"."""
-    copies = 1 if platform == "gpu" else 4  # a TPU reads the next block and writes the last one meanwhile
+def chip_bytes(board: Board) -> int:
+    """Bytes that a block of planes takes on a TPU's chip with ``settle="pallas"``."""
+    copies = 4  # the next block is read and the last one written meanwhile
     sizes = (copies * board.candidates, 2 * board.cells, copies)
-    return sum(-(-size * PLANE_BYTES[platform] // 1024) * 1024 for size in sizes)
+    return sum(size * PLANE_BYTES for size in sizes)
 
 
-def fits_chip(board: Board, platform: str) -> bool:
-    """Whether ``settle="pallas"`` fits a chip of a platform; "cpu" has no limit."""
-    return platform not in CHIP_BYTES or chip_bytes(board, platform) <= CHIP_BYTES[platform]
+def band_box(board: Board) -> tuple[int, int] | None:
+    """The rows and columns of a box for ``settle="bands"``, exchanged if so alone all bands fit a word; else None.
+
+    Bands have boxes alone besides rows and columns, which is 4x4 to 10x10.
+    """
+    if board.box is None or not board.has_boxes or board.irregular_houses:
+        return None
+    ways = (board.box, board.box[::-1])
+    return next((box for box in ways if box[1] * (board.side + 1) <= 32 and box[0] <= 6), None)
 
 
-def check_settle(board: Board, settle: str, platform: str, restarts: bool) -> None:
-    """Checks that a search can settle so.
+def settle_for(board: Board, settle: Settle, platform: str, rules: str, restarts: bool) -> Settle:
+    """What runs the rules, for "auto" too.
 
     Args:
       board: the board.
       settle: one of ``Settle``.
-      platform: "cpu", "gpu" or "tpu".
+      platform: what ``devices.kind`` calls the device.
+      rules: one of ``SearchRules``.
       restarts: whether it is a search with restarts.
 
     Raises:
-      ValueError: it has restarts, or the board's planes don't fit the chip.
+      ValueError: the search, the board or the device can't settle so.
     """
-    if settle != "pallas":
-        return
+    suits = band_box(board) is not None and rules == "locked" and not restarts
+    if settle == "auto":
+        return "bands" if suits and platform == "gpu" else "xla"
+    if settle == "xla":
+        return settle
     if restarts:
         raise ValueError(
-            'settle "pallas" runs on planes, and a search with restarts on masks: leave out settle, or set restart to '
-            '"never"'
+            f'settle "{settle}" is for searches without restarts, as masks of wide boards are settled by XLA alone: '
+            'leave out settle, or set restart to "never"'
         )
-    if not fits_chip(board, platform):
-        raise ValueError(
-            f'settle "pallas" keeps a board on chip: {board} takes {chip_bytes(board, platform):,} bytes there, and a '
-            f'{platform.upper()} has {CHIP_BYTES[platform]:,}; use settle "xla"'
-        )
+    wanted = None
+    if settle == "bands" and not suits:
+        wanted = f'rules "locked" and a board with boxes, from 4x4 to 10x10, without further houses, not {board}'
+    elif settle == "bands" and platform not in ("cpu", "gpu"):
+        wanted = "an NVIDIA GPU of compute capability 9.0 (H100) or later, not another device"
+    elif settle == "pallas" and platform not in ("cpu", "tpu"):
+        wanted = 'a TPU; a GPU has "bands"'
+    elif settle == "pallas" and platform == "tpu" and chip_bytes(board) > CHIP_BYTES:
+        wanted = f"{chip_bytes(board):,} bytes on chip for {board}, and a TPU has {CHIP_BYTES:,}"
+    if wanted:
+        raise ValueError(f'settle "{settle}" needs {wanted}; use settle "xla", or leave it out')
+    return settle
 
 
 def exact_lanes(board: Board, platform: str) -> int:

@@ -26,7 +26,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime import alarms, cache, forks
 from jaxsudoku.runtime.arrays import check_on_host
-from jaxsudoku.runtime.devices import compiler_options, usable_cores, used_devices
+from jaxsudoku.runtime.devices import compiler_options, kind, usable_cores, used_devices
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, compiling
@@ -151,7 +151,7 @@ class Engine:
         self.key = as_key(key)
         self.devices = used_devices(devices)
         self.board = board
-        self.kernel = kernel.resolve(board, self.devices[0].platform)
+        self.kernel = kernel.resolve(board, kind(self.devices[0]))
         self.limits = self.kernel.limits(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(
             board, self.devices, kernel.extra_bytes(board), self.limits.most

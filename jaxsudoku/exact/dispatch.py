@@ -16,14 +16,11 @@ from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.exact.plan import Plan, SearchResult, StackPlan
-from jaxsudoku.runtime import forks
+from jaxsudoku.runtime import devices, forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.sharding import by_shards
-
-#: The lowest compute capability of GPUs for which Pallas' Mosaic compiles.
-_MOSAIC = 9
 
 
 def search(
@@ -60,8 +57,8 @@ def search(
       A ``SearchResult``; the status is SOLVED where at least one solution was found.
 
     Raises:
-      ValueError: an unknown option; an argument that is out of its range; puzzles that don't fit the board; or with
-        settle "pallas" restarts, a board whose planes don't fit a chip of the default backend, or an older GPU.
+      ValueError: an unknown option; an argument that is out of its range; puzzles that don't fit the board; or a
+        setting of settle that is not for this search, this board or the device of the default backend.
     """
     board, config = _settings(puzzles, board, branch, config, options)
     limit = whole_number("limit", limit, 1)
@@ -120,10 +117,11 @@ def _settings(
     if branch is not None:
         if config.restart not in (None, "never"):
             raise ValueError("a search with restarts chooses its own branches; leave out branch or restart")
-        config = dataclasses.replace(config, restart="never")
-    config = config.resolve(board, jax.default_backend())
-    _check_devices(config.settle)
-    return board, config
+        if config.settle == "bands":
+            raise ValueError('branch chooses on planes: leave out branch or settle "bands"')
+        settle = "xla" if config.settle == "auto" else config.settle
+        config = dataclasses.replace(config, restart="never", settle=settle)
+    return board, config.resolve(board, devices.kind(jax.local_devices()[0]))
 
 
 def _nothing(puzzles: Array) -> SearchResult:
@@ -143,18 +141,6 @@ def _sharded_like(puzzles: Array, board: Board, found: SearchResult) -> SearchRe
         jnp.where(padding, 0, found.counts),
         jnp.where(padding, 0, found.iterations),
     )
-
-
-def _check_devices(settle: str) -> None:
-    """Raises ValueError if Mosaic does not compile for the GPUs: its compiler would end the process."""
-    if settle != "pallas" or jax.default_backend() != "gpu":
-        return
-    capability = str(getattr(jax.local_devices()[0], "compute_capability", ""))
-    if capability.partition(".")[0].isdecimal() and int(capability.partition(".")[0]) < _MOSAIC:
-        raise ValueError(
-            f'settle "pallas" needs a GPU of compute capability {_MOSAIC}.0 (H100) or later, not {capability}; '
-            'use settle "xla"'
-        )
 
 
 def _check(board: Board, puzzles: Array, seeds: Array | None = None, excluded: Array | None = None) -> None:

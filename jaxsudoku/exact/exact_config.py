@@ -12,10 +12,10 @@ from jaxsudoku.core.tuning import (
     Settle,
     SolverConfig,
     Words,
-    check_settle,
     node_lanes,
     search_lanes,
     search_restart,
+    settle_for,
 )
 from jaxsudoku.runtime.settings import Positive
 
@@ -39,9 +39,10 @@ class ExactConfig(SolverConfig):
         faster with fewer. None for as many as any puzzle needs.
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
-      settle: what runs the rules: xla, or pallas, one kernel that keeps a block of nodes on chip. That is for boards up
-        to 9x9 on an H100 and up to 16x16 on a TPU, without restarts. A CPU interprets it, which is slower and only
-        checks results.
+      settle: what runs the rules: xla, operations on bit-planes; bands, one kernel that takes a node from the stack and
+        branches, a puzzle a thread, for the rules locked on boards with boxes from 4x4 to 10x10 on an H100 or a later
+        GPU; or pallas, one kernel that keeps a block of planes on chip, up to 16x16 on a TPU. None of the kernels is
+        for restarts, and on a CPU they are slower and only check results. auto is bands where that can run, else xla.
     """
 
     rules: SearchRules = "locked"
@@ -52,16 +53,16 @@ class ExactConfig(SolverConfig):
     levels: Positive | None = None
     order: Literal["fixed", "random"] = "fixed"
     lanes: Words | None = None
-    settle: Settle = "xla"
+    settle: Settle = "auto"
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
         """Values that suit the board and the machine; raises ValueError if it can't settle as the config says."""
         restart = self.restart or search_restart(board) or "never"
-        check_settle(board, self.settle, platform, restart != "never")
         return dataclasses.replace(
             self,
             rounds=self.rounds or (_ROUNDS if restart == "never" else _WEIGHTED_ROUNDS),
             restart=restart,
+            settle=settle_for(board, self.settle, platform, self.rules, restart != "never"),
             levels=min(self.levels or board.cells, board.cells),
             lanes=self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform),
         )

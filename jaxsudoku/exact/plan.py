@@ -69,6 +69,26 @@ class StackPlan(Plan):
         return self.capacity + self.board.candidates + 2 * self.lanes
 
 
+class Settled(NamedTuple):
+    """Nodes after a few rounds of the rules.
+
+    Attributes:
+      nodes: parts uint32[m, B] of the nodes that are left, with a literal to exclude in the lanes that branch.
+      solutions: uint32[solution_words, B], those of the solved lanes.
+      solved: uint32[W].
+      unfinished: uint32[W], the lanes that are neither solved nor contradictory.
+      branching: uint32[W], those of them in which the rules make no more progress.
+      guided: uint32[W], those of them whose literal the plan's ``branch`` chose, if there is one.
+    """
+
+    nodes: list[Array]
+    solutions: Array
+    solved: Array
+    unfinished: Array
+    branching: Array
+    guided: Array
+
+
 class SearchResult(NamedTuple):
     """Results of an exact search for N puzzles.
 

@@ -4,15 +4,14 @@ A node is its parent's candidates and a pending literal: a cell and the digits t
 one, or all others. So both children share one row of candidates, and one transposition converts candidates and literal,
 a bit for each digit, row and column, to planes.
 
-``stack`` uses ``node_words``, ``solution_words``, ``roots``, ``settle``, ``children`` and ``decode``, and knows nothing
-else of a node: another module with these functions would be another form of nodes. Nodes are uint32[node_words, B],
-truth values of lanes uint32[W].
+``stack`` uses ``AT_ONCE``, ``node_words``, ``solution_words``, ``roots``, ``pop``, ``settle``, ``children`` and
+``decode``, and knows nothing else of a node: ``band_nodes`` has these for another form of nodes. Nodes are
+uint32[node_words, B].
 """
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,12 +29,17 @@ from jaxsudoku.core.planes import (
     pack_lanes,
     planes_to_grids,
     planes_to_words,
+    unpack_lanes,
     where,
     words_to_planes,
 )
 from jaxsudoku.core.propagation import classify, invalid_givens, sweep_rounds
-from jaxsudoku.exact.plan import StackPlan
+from jaxsudoku.exact.plan import Settled, StackPlan
 from jaxsudoku.runtime.operations import cpu_fence, fence
+
+#: Puzzles are encoded and decoded by blocks, as planes take room, and solutions are stored in the order in which they
+#: were found.
+AT_ONCE = False
 
 
 def node_words(plan: StackPlan) -> int:
@@ -44,12 +48,12 @@ def node_words(plan: StackPlan) -> int:
 
 
 def solution_words(plan: StackPlan) -> int:
-    """The first words of a solved node, which suffice to decode it."""
+    """Words of a solution, the first ones of its node."""
     return plan.board.words
 
 
 def roots(plan: StackPlan, puzzles: Array, excluded: Array | None) -> tuple[Array, Array]:
-    """The root nodes of puzzles uint8[B, cells], and the invalid ones uint32[W].
+    """The root nodes of puzzles uint8[B, cells], and the invalid ones bool[B].
 
     ``excluded`` are digits that empty cells may not take, uint8[B, cells] or bool[B, side, cells].
     """
@@ -60,30 +64,29 @@ def roots(plan: StackPlan, puzzles: Array, excluded: Array | None) -> tuple[Arra
     if excluded is not None:
         candidates = candidates & ~(_excluded_planes(plan, excluded) & givens.empty[None])
     literal = jnp.zeros((3 * board.side, *plan.groups), jnp.uint32)
-    return _make_nodes(board, fence(candidates), literal), invalid
+    return _make_nodes(board, fence(candidates), literal), unpack_lanes(invalid)
 
 
-def decode(plan: StackPlan, nodes: Array) -> Array:
-    """The grids uint8[B, cells] of solved nodes uint32[solution_words, B]."""
-    return planes_to_grids(nodes_to_planes(nodes, plan.board, plan.groups), plan.board)
+def decode(plan: StackPlan, solved: Array) -> Array:
+    """The grids uint8[B, cells] of solutions uint32[solution_words, B]."""
+    return planes_to_grids(nodes_to_planes(solved, plan.board, plan.groups), plan.board)
 
 
-class Settled(NamedTuple):
-    """Nodes after a few rounds of the rules.
+def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Array, Array]:
+    """The nodes from a column on.
 
-    Attributes:
-      nodes: uint32[node_words, B], those that are left, with a literal to exclude in the lanes that branch.
-      solved: uint32[W].
-      unfinished: uint32[W], the lanes that are neither solved nor contradictory.
-      branching: uint32[W], those of them in which the rules make no more progress.
-      guided: uint32[W], those of them whose literal the plan's ``branch`` chose, if there is one.
+    Args:
+      plan: the static arguments.
+      columns: uint32[node_words + k, size], the nodes of the stack and k rows of tags.
+      base: int32, the first column.
+      popped: int32, the lanes that have a node.
+
+    Returns:
+      what ``settle`` takes of the B lanes, and their tags uint32[k, B]; in other lanes they are undefined.
     """
-
-    nodes: Array
-    solved: Array
-    unfinished: Array
-    branching: Array
-    guided: Array
+    del popped
+    block = lax.dynamic_slice(columns, (jnp.int32(0), base), (columns.shape[0], plan.lanes))
+    return block[: node_words(plan)], block[node_words(plan) :]
 
 
 def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guidable: Array | None) -> Settled:
@@ -91,9 +94,9 @@ def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guida
 
     Args:
       plan: the static arguments.
-      nodes: uint32[node_words, B].
-      seed: uint32[B], the seeds of random orders; None for the fixed order.
-      live: bool[B], the lanes that have a node; of others nothing is reported.
+      nodes: what ``pop`` returned.
+    seed: uint32[B], the seeds of random orders; None for the fixed order.
+      live: bool[B], the lanes that have a node that is wanted; of others nothing is reported.
       guidable: bool[B], the lanes for which the plan's ``branch`` may choose; None for all.
     """
     board = plan.board
@@ -108,14 +111,16 @@ def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guida
     guided = branching if guidable is None else branching & pack_lanes(guidable).reshape(plan.groups)
     literal = _literal(plan, planes, seed, branching, guided) & branching
     nodes = _make_nodes(board, planes, literal)
-    return Settled(nodes, *(lanes.reshape(-1) for lanes in (solved, unfinished, branching, guided)))
+    solutions = nodes[: solution_words(plan)]
+    return Settled([nodes], solutions, *(lanes.reshape(-1) for lanes in (solved, unfinished, branching, guided)))
 
 
-def children(plan: StackPlan, nodes: Array, take: Array) -> list[Array]:
+def children(plan: StackPlan, parts: list[Array], take: Array) -> list[Array]:
     """The nodes, in the lanes ``take`` bool[B] excluding the other digits of the cell in place of the literal's.
 
-    In parts, the words that are as they were and the others.
+    They are in parts, as in ``Settled``.
     """
+    (nodes,) = parts
     board = plan.board
     first = board.candidates // GROUP
     bits = range(board.candidates - first * GROUP, board.candidates - first * GROUP + board.side)

@@ -10,6 +10,10 @@ import jax
 
 from jaxsudoku.runtime import forks
 
+#: The lowest compute capability of NVIDIA GPUs for which Pallas' Mosaic compiles, that of the H100. For others it ends
+#: the process.
+_MOSAIC = 9
+
 
 def compiler_options(platform: str | None = None, one_thread: bool = False) -> dict[str, str] | None:
     """Options for ``jax.jit(..., compiler_options=...)`` under which the library's kernels run fastest.
@@ -54,6 +58,14 @@ def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]
     if not used:
         raise ValueError("devices is empty; name at least one, or leave it out for all")
     return used
+
+
+def kind(device: jax.Device) -> str:
+    """A device's platform, for settings: "cpu", "tpu", "gpu", or "other gpu" where Pallas' Mosaic does not compile."""
+    if device.platform != "gpu":
+        return device.platform
+    major = str(getattr(device, "compute_capability", "")).partition(".")[0]
+    return "gpu" if major.isdecimal() and int(major) >= _MOSAIC else "other gpu"
 
 
 def usable_cores() -> int:

@@ -29,6 +29,11 @@ def vary_as(source: Array, values: T) -> T:
     return jax.tree.map(varying, values)
 
 
+def like(array: Array, shape: tuple[int, ...]) -> jax.ShapeDtypeStruct:
+    """An array of this shape, of the dtype of another, that varies over the same mesh axes."""
+    return jax.ShapeDtypeStruct(shape, array.dtype, manual_axis_type=jax.typeof(array).manual_axis_type)
+
+
 def gathered(array: Array, axes: int) -> Array:
     """The array, with its last ``axes`` axes unsharded; the others stay sharded as they are."""
     sharding = jax.typeof(array).sharding

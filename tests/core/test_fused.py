@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import functools
-import types
 
 import jax
 import numpy as np
 import pytest
 
 import jaxsudoku as js
-from jaxsudoku import exact, shipped
+from jaxsudoku import shipped
 from jaxsudoku.core import pallas_sweep as fused
 from jaxsudoku.core import propagation
-from jaxsudoku.core.tuning import fits_chip
-from jaxsudoku.exact import ExactConfig, dispatch
 
 SMALL, DIAGONAL = js.Board.classic(4), js.Board.diagonal(9)
 SMALL_DIAGONAL, SMALL_JIGSAW = js.Board.diagonal(4), js.Board.jigsaw("aaabb aabbb ccccc ddeee dddee")
@@ -99,37 +96,3 @@ def test_a_solver_settles_by_the_kernel():
     np.testing.assert_array_equal(one.grids, other.grids)
     np.testing.assert_array_equal(one.status, other.status)
     np.testing.assert_array_equal(one.iterations, other.iterations)
-
-
-@pytest.mark.quick
-def test_no_restarts():
-    with pytest.raises(ValueError, match='leave out settle, or set restart to "never"'):
-        exact.search(np.zeros((1, 16), np.uint8), restart=10, settle="pallas")
-    with pytest.raises(ValueError, match='leave out settle, or set restart to "never"'):
-        ExactConfig(settle="pallas").resolve(js.Board.classic(16), "cpu")
-
-
-@pytest.mark.quick
-def test_an_older_gpu(monkeypatch):
-    gpu = types.SimpleNamespace(compute_capability="8.0")
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(jax, "local_devices", lambda: [gpu])
-    with pytest.raises(ValueError, match=r"compute capability 9.0 \(H100\) or later, not 8.0"):
-        exact.search(np.zeros((1, 16), np.uint8), settle="pallas")
-    gpu.compute_capability = "9.0"
-    dispatch._check_devices("pallas")
-
-
-@pytest.mark.parametrize(
-    ("side", "platform", "fits"), [(9, "gpu", True), (16, "gpu", False), (16, "tpu", True), (25, "tpu", False)]
-)
-def test_the_planes_must_fit_the_chip(side, platform, fits):
-    board = js.Board.classic(side)
-    config = ExactConfig(settle="pallas", restart="never")
-    assert fits_chip(board, platform) == fits
-    assert config.resolve(board, "cpu").settle == "pallas"
-    if fits:
-        assert config.resolve(board, platform).settle == "pallas"
-    else:
-        with pytest.raises(ValueError, match='use settle "xla"'):
-            config.resolve(board, platform)

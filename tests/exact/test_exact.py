@@ -32,11 +32,15 @@ FOUR, SIX = reference.SMALL["4x4"], reference.SMALL["2x3"]
 #: Searches with the weakest rules branch most; up to 1000 solutions, all are counted.
 WEAK = {"rules": "naked", "rounds": 1, "limit": 1000}
 
+#: Another form of nodes.
+BANDS = {"settle": "bands", "rounds": 1, "limit": 1000}
+
 #: Boards with settings, which have each level of rules.
 SEARCHES = {
     "4x4": (FOUR, WEAK),
     "2x3": (SIX, {"limit": 5, "lanes": 64}),
     "jigsaw-5": (reference.SMALL["jigsaw-5"], {"limit": 1, "rules": "singles"}),
+    "4x4-bands": (FOUR, BANDS),
 }
 
 
@@ -142,7 +146,7 @@ def test_no_puzzles():
         assert [x.dtype for x in found] == ["uint8", "int8", "int32", "int32"]
 
 
-@pytest.mark.parametrize("name", ["4x4", "2x3"])
+@pytest.mark.parametrize("name", ["4x4", "2x3", "4x4-bands"])
 def test_lanes_are_independent(name):
     """A puzzle's answer is the same wherever it stands and whatever stands beside it."""
     board, settings = SEARCHES[name]
@@ -351,8 +355,9 @@ def test_a_random_order_gives_the_same_answers():
     jax.tree.map(np.testing.assert_array_equal, search(FOUR, puzzles, seeds, **SEEDED), found)
 
 
-def test_seeds_choose_among_solutions():
-    found = search(FOUR, np.zeros((BATCH, FOUR.cells), np.uint8), np.arange(BATCH), **SEEDED)
+@pytest.mark.parametrize("settings", [SEEDED, BANDS], ids=["xla", "bands"])
+def test_seeds_choose_among_solutions(settings):
+    found = search(FOUR, np.zeros((BATCH, FOUR.cells), np.uint8), np.arange(BATCH), **settings)
     assert all(reference.is_solution(FOUR, grid) for grid in found.grids)
     assert len(np.unique(found.grids, axis=0)) > BATCH // 2
     # no cell and no digit is left out
@@ -367,6 +372,7 @@ def test_seeds_choose_among_solutions():
     [
         pytest.param(FOUR, WEAK, False, id="one digit"),
         pytest.param(FOUR, WEAK, True, id="digits"),
+        pytest.param(FOUR, BANDS, False, id="one digit in bands"),
         pytest.param(FOUR, {**WEAK, "restart": 8}, False, id="one digit with restarts"),
         pytest.param(reference.SMALL["diagonal-4"], {"restart": 2}, True, id="digits with restarts"),
     ],

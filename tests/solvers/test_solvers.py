@@ -224,7 +224,7 @@ def test_an_unknown_option_is_named():
         ({"rules": "none"}, "unknown rules 'none': choose one of naked, singles, locked"),
         ({"rounds": 0}, "rounds must be at least 1, not 0"),
         ({"budget": 0}, "budget must be at least 1, not 0"),
-        ({"settle": "palas"}, "unknown settle 'palas': choose one of xla, pallas; did you mean 'pallas'"),
+        ({"settle": "palas"}, "unknown settle 'palas': choose one of auto, xla, pallas, bands; did you mean 'pallas'"),
         ({"restart": -2}, "restart must be at least 1, not -2"),
         ({"restart": "sometimes"}, "unknown restart 'sometimes': choose one of never"),
         ({"lanes": -32}, "lanes must be at least 1, not -32"),
@@ -320,7 +320,7 @@ def test_settings_reach_the_search(monkeypatch):
 
     monkeypatch.setattr(weighted, "search", search)
     puzzles = np.zeros((3, 81), np.uint8)
-    config = solvers.ExactConfig("naked", 2, budget=7, restart=9, portfolio=False, levels=5, order="random", lanes=64)
+    config = solvers.ExactConfig("naked", 2, 7, 9, portfolio=False, levels=5, order="random", lanes=64, settle="xla")
     fixed = dataclasses.replace(config, order="fixed")
     run = solvers.get("exact").run
     for settings in (config, fixed):
