@@ -183,6 +183,7 @@ if [[ -n $QUICK ]]; then
   gumbel=(search.py --set "$few" --solvers gumbel --option simulations=2 --iterations 2 --repeat 1)
   exact few 60 --sets "$few" --puzzles 1024 --repeat 2 --options rounds=1
   part gumbel-32 120 "$searches" "${gumbel[@]}" --batch 32
+  part parts 120 "" parts.py --set "$few" --puzzles 2048 --lanes 1024 --copied 4096 --calls 1 --repeat 1
   part annealing 60 "" population.py --set "$rated" --puzzles 16 --option rules=none --option budget=20
   part evolution 60 "" population.py --set "$rated" --puzzles 16 --solver evolution --option rules=none \
     --option epochs=32 --option restarts=0
@@ -198,11 +199,15 @@ else
   gumbel=(search.py --set "$few" --solvers gumbel --option simulations=16 --iterations 16 --repeat 3)
   speeds=(networks.py --dtype float32,bfloat16 --repeat 3)
   mapfile -t lanes < <(sweep lanes 32768 131072 262144 524288)
-  mapfile -t rounds < <(sweep rounds 3 5 8)
-  # One figure of everything.
-  exact few 65 --sets "$few" --puzzles 2000000 --memory
-  exact hard 45 --sets "$hard" --puzzles 2000000 --repeat 3
-  exact pallas 60 --sets "$few,$hard" --puzzles 2000000 --repeat 3 --options settle=pallas
+  mapfile -t rounds < <(sweep rounds 3 6 8)
+  mapfile -t forms < <(sweep settle bands xla)
+  # The exact search: on the device, by its parts, and from host to host.
+  exact resident 75 --sets "$few,$hard" --puzzles 1000000 --repeat 5 --resident "${forms[@]}"
+  part parts 90 "" parts.py --set "$few" --trace "$OUT/trace"
+  exact few 50 --sets "$few" --puzzles 2000000 --memory "${forms[@]}"
+  exact hard 50 --sets "$hard" --puzzles 2000000 --repeat 3 "${forms[@]}"
+  exact batches 60 --sets "$few,$hard" --puzzles 2000000 --repeat 3 --batch 262144,524288,1048576,2097152
+  # One figure of everything else.
   part mastermind 40 "" mastermind.py --games 5x8 --players entropy,expected-size
   part gumbel-1024 150 "$searches" "${gumbel[@]}" --batch 1024
   part annealing 70 "" population.py --set "$rated" --option rules=none --option budget=100
@@ -212,12 +217,10 @@ else
   part minimal 70 "" generation.py --puzzles 131072 --repeat 2 --wishes minimal
   part clues 40 "" generation.py --puzzles 131072 --repeat 2 --wishes 24:34
   # What is left of the time goes to these.
-  exact batches 60 --sets "$few,$hard" --puzzles 2000000 --repeat 3 --batch 262144,1048576,2097152
   part gumbel-4096 130 "$searches" "${gumbel[@]}" --batch 4096
   part gumbel-256 110 "$searches" "${gumbel[@]}" --batch 256
   exact lanes 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${lanes[@]}"
   exact rounds 100 --sets "$few,$hard" --puzzles 500000 --repeat 3 "${rounds[@]}"
-  exact resident 60 --sets "$few,$hard" --puzzles 1000000 --resident
   exact unique 60 --sets "$few" --puzzles 2000000 --limit 2 --repeat 3
   exact easy 60 --sets "$easy" --puzzles 4000000 --repeat 3
   exact 16x16 60 --sets "$wide" --puzzles 20000 --repeat 3

@@ -204,6 +204,7 @@ def _resident(
 
     import jaxsudoku as js
     from jaxsudoku import solvers
+    from jaxsudoku.runtime.devices import kind
     from jaxsudoku.solvers import driver
 
     kernel: Any
@@ -214,7 +215,7 @@ def _resident(
     board, device = puzzle_set.board, devices[0]
     shared = () if limit else driver.networks_for(name, None, board)
     jitted = jax.jit(
-        functools.partial(kernel.resolve(board, device.platform), board),
+        functools.partial(kernel.resolve(board, kind(device)), board),
         compiler_options=js.compiler_options(device.platform),
     )
     items = puzzle_set.puzzles, jax.random.key(0), np.uint32(0), *shared

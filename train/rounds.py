@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.networks import Forward, Params
-from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.devices import compiler_options, kind
 from jaxsudoku.solvers.exact import exact
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig
 
@@ -192,7 +192,7 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
 
     Puzzles are uint8[games * offered, cells]; None if the network invents them.
     """
-    platform, board, devices = mesh.devices.flat[0].platform, config.board, mesh.size
+    platform, board, devices = kind(mesh.devices.flat[0]), config.board, mesh.size
     search, replay, stream = config.play.search(board, platform), Replay(config, devices), config.stream
     games_of_device = config.play.games // devices
     replicated, split = PartitionSpec(), PartitionSpec("batch")

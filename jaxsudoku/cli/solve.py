@@ -140,6 +140,7 @@ def run(request: Request, invocation: Invocation) -> int:
             )
         with invocation.resumable(request.output, sink), history:
             work = Run(request, invocation, source, _OUTCOMES)
+            from jaxsudoku.runtime.devices import kind
             from jaxsudoku.solvers import driver
 
             outside = Outside()
@@ -150,7 +151,7 @@ def run(request: Request, invocation: Invocation) -> int:
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
             if sink.done:
                 work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
-            settings = config.resolve(source.board, engine.devices[0].platform).summary(source.board)
+            settings = config.resolve(source.board, kind(engine.devices[0])).summary(source.board)
             work.say(settings and f"{solver.name}: {settings}")
             totals = Totals(sink.done + 1, history)
             uniqueness = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 from typing import Literal
 
 from jaxsudoku.core.board import Board
@@ -18,6 +19,8 @@ from jaxsudoku.core.tuning import (
     settle_for,
 )
 from jaxsudoku.runtime.settings import Positive
+
+_LOG = logging.getLogger(__name__)
 
 #: Rounds of the rules in a step, without and with restarts.
 _ROUNDS, _WEIGHTED_ROUNDS = 4, 2
@@ -58,11 +61,19 @@ class ExactConfig(SolverConfig):
     def resolve(self, board: Board, platform: str) -> ExactConfig:
         """Values that suit the board and the machine; raises ValueError if it can't settle as the config says."""
         restart = self.restart or search_restart(board) or "never"
+        settle = settle_for(board, self.settle, platform, self.rules, restart != "never")
+        if platform != "cpu":
+            _LOG.info("the exact search of %s on a %s settles its nodes by %s", board, platform, settle)
         return dataclasses.replace(
             self,
             rounds=self.rounds or (_ROUNDS if restart == "never" else _WEIGHTED_ROUNDS),
             restart=restart,
-            settle=settle_for(board, self.settle, platform, self.rules, restart != "never"),
+            settle=settle,
             levels=min(self.levels or board.cells, board.cells),
             lanes=self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform),
         )
+
+    def summary(self, board: Board) -> str:
+        """What runs the rules, for people, if it is a kernel."""
+        del board
+        return "" if self.settle == "xla" else f"{self.lanes:,} nodes a step, settled by {self.settle}"

@@ -13,7 +13,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import SolverConfig
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.networks import Network
-from jaxsudoku.runtime.devices import compiler_options
+from jaxsudoku.runtime.devices import compiler_options, kind
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import Solver, get, make_config
 
@@ -66,7 +66,7 @@ def check_solver(
         raise ValueError(f"the solver {solver.name} needs a network")
     board = board or Board.classic(4)
     config = make_config(solver) if config is None else config
-    settings = config.resolve(board, jax.default_backend())
+    settings = config.resolve(board, kind(jax.local_devices()[0]))
     program = jax.jit(function_of(solver, board, settings, network), compiler_options=compiler_options())
 
     def run(puzzles: np.ndarray, seed: int = 0) -> Solution[np.ndarray]:
