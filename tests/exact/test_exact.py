@@ -17,7 +17,7 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxsudoku import compiler_options, exact
+from jaxsudoku import compiler_options, exact, shipped
 from jaxsudoku.core import branching as branching_order
 from jaxsudoku.core import masks
 from jaxsudoku.core.board import Board
@@ -535,3 +535,23 @@ def test_the_first_branchings_alone_are_by_branch():
         assert most <= branches.max() <= counted
         if branch is first:
             np.testing.assert_array_equal(found.grids, plain.grids)
+
+
+@pytest.mark.slow
+def test_bands_find_what_planes_find():
+    """Shipped puzzles, some with a wrong digit or without some givens."""
+    board = Board.classic(9)
+    puzzles = np.concatenate([shipped.load(f"9x9-{level}")[:180] for level in ("easy", "hard", "extreme")])
+    rng = np.random.default_rng(4)
+    puzzles[np.arange(0, 540, 5), rng.integers(81, size=108)] = rng.integers(10, size=108)
+    puzzles[::7] *= (rng.random((78, 81)) < 0.9).astype(np.uint8)
+    by_planes, in_bands = (
+        jax.tree.map(np.asarray, kernel(board, lanes=128, limit=2, settle=settle)(puzzles))
+        for settle in ("xla", "bands")
+    )
+    np.testing.assert_array_equal(in_bands.status, by_planes.status)
+    np.testing.assert_array_equal(in_bands.counts, by_planes.counts)
+    one = by_planes.counts == 1
+    np.testing.assert_array_equal(in_bands.grids[one], by_planes.grids[one])
+    assert {0, 1, 2} == set(by_planes.counts)
+    assert set(by_planes.status) == {Status.SOLVED, Status.UNSATISFIABLE, Status.INVALID}
