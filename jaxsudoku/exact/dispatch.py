@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import Array
+from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.branching import Branch
@@ -50,7 +51,8 @@ def search(
         any number. None for none at all. Excluding a digit of a known solution tests whether there is another solution.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       branch: chooses the literals to branch on, in a search without restarts; None for ``branching.choose``.
-      config: the settings; None for the defaults. They are resolved for the board and the default backend.
+      config: the settings; None for the defaults. They are resolved for the board and the default backend, or for a
+        GPU if that is what a process without one compiles for.
       **options: fields of ``ExactConfig``, e.g. ``budget=1000``, in place of those of ``config``.
 
     Returns:
@@ -60,7 +62,7 @@ def search(
       ValueError: an unknown option; an argument that is out of its range; puzzles that don't fit the board; or a
         setting of settle that is not for this search, this board or the device of the default backend.
     """
-    board, config = _settings(puzzles, board, branch, config, options)
+    board, config, on_gpu = _settings(puzzles, board, branch, config, options)
     limit = whole_number("limit", limit, 1)
     if config.order == "random" and seeds is None:
         raise ValueError('the order "random" is drawn from seeds: give seeds, one a puzzle')
@@ -70,14 +72,23 @@ def search(
     if not puzzles.shape[0]:
         return _nothing(puzzles)
 
-    def run(puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+    def run(
+        config: ExactConfig, puzzles: Array, seeds: Array | None = None, excluded: Array | None = None
+    ) -> SearchResult:
         if config.restart == "never":
             found, _ = stack.search(StackPlan(board, limit, config, branch), puzzles, seeds, excluded)
         else:
             found = weighted.search(Plan(board, limit, config), puzzles, seeds, excluded)
         return _sharded_like(puzzles, board, found)
 
-    return by_shards(run, puzzles, seeds, excluded, checked=config.settle != "pallas")
+    def by_platform(puzzles: Array, *others: Array | None) -> SearchResult:
+        if on_gpu == config:
+            return run(config, puzzles, *others)
+        forms = {"cuda": functools.partial(run, on_gpu), "default": functools.partial(run, config)}
+        found: SearchResult = lax.platform_dependent(puzzles, *others, **forms)
+        return found
+
+    return by_shards(by_platform, puzzles, seeds, excluded, checked=config.settle != "pallas")
 
 
 def guided_search(
@@ -99,7 +110,7 @@ def guided_search(
       the ``SearchResult``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
       and neither solve nor refute them.
     """
-    board, config = _settings(puzzles, board, branch, config, options)
+    board, config, _ = _settings(puzzles, board, branch, config, options)
     guided_branches = None if guided_branches is None else whole_number("guided_branches", guided_branches, 1)
     _check(board, puzzles)
     if not puzzles.shape[0]:
@@ -109,8 +120,12 @@ def guided_search(
 
 def _settings(
     puzzles: AnyArray, board: Board | None, branch: Branch | None, config: ExactConfig | None, options: dict[str, Any]
-) -> tuple[Board, ExactConfig]:
-    """The board and the resolved settings of a search, which has no restarts if it has a branch."""
+) -> tuple[Board, ExactConfig, ExactConfig]:
+    """The board and the resolved settings of a search, which has no restarts if it has a branch.
+
+    Settings are those for the device of the default backend, and for a GPU that is not there. The latter are the same
+    unless this process can compile for one.
+    """
     forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
     config = settings_of(ExactConfig, "exact search", **{**vars(config or ExactConfig()), **options})
@@ -121,7 +136,9 @@ def _settings(
             raise ValueError('branch chooses on planes: leave out branch or settle "bands"')
         settle = "xla" if config.settle == "auto" else config.settle
         config = dataclasses.replace(config, restart="never", settle=settle)
-    return board, config.resolve(board, devices.kind(jax.local_devices()[0]))
+    here = config.resolve(board, devices.kind(jax.local_devices()[0]))
+    elsewhere = here.settle != "pallas" and jax.default_backend() == "cpu" and devices.compiles_for_gpus()
+    return board, here, config.resolve(board, "gpu") if elsewhere else here
 
 
 def _nothing(puzzles: Array) -> SearchResult:

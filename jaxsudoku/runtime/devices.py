@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -66,6 +68,12 @@ def kind(device: jax.Device) -> str:
         return device.platform
     major = str(getattr(device, "compute_capability", "")).partition(".")[0]
     return "gpu" if major.isdecimal() and int(major) >= _MOSAIC else "other gpu"
+
+
+@functools.cache
+def compiles_for_gpus() -> bool:
+    """Whether jax's CUDA plugin is installed, by which a process compiles for NVIDIA GPUs that it does not have."""
+    return any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
 
 
 def usable_cores() -> int:
