@@ -153,12 +153,13 @@ class Bands:
             words, clashing = share(self.round(words))
             return words, clash | clashing, before, _sum(words)
 
-        # candidates only vanish: their words have another sum then
+        # candidates only vanish, so words that changed have another sum; one that is equal by chance makes the search
+        # branch a step early
         left, clash, before, after = loop(0, rounds, one_round, (left, nothing, nothing, _sum(left)))
         missing, several = share(self.classify(left))
-        outcome = _where(before != after, nothing | CHANGING, nothing)
-        outcome = _where(several == 0, nothing | SOLVED, outcome)
-        return left, _where((missing | clash) != 0, nothing | CONTRADICTORY, outcome)
+        outcome = _where(before != after, CHANGING, nothing)
+        outcome = _where(several == 0, SOLVED, outcome)
+        return left, _where((missing | clash) != 0, CONTRADICTORY, outcome)
 
     def round(self, words: Sequence[Word]) -> tuple[list[Word], Word]:
         """A round of naked singles, locked candidates and hidden singles, digit by digit.
