@@ -155,7 +155,9 @@ plt.show()
 # fewest candidates. MCTS has an exploration of sqrt 2 as in the study; AlphaSudoku has the sqrt 2 of its text, which
 # its code does not use. Other than in the study, both keep proofs, and AlphaSudoku takes its values from the network's
 # value head and not from rollouts. The second AlphaSudoku has the settings of the library: AlphaZero's formula, the
-# cell that the network is least sure of, and 256 simulations. Refuted moves are not tried again in any of them.
+# cell that the network is least sure of, and 256 simulations. Two defaults of the library are off in both: boards are
+# not completed, and the network runs its 8 iterations at every position. Refuted moves are not tried again in any
+# search.
 
 # %%
 budget = 50 if SMALL else 1000
@@ -201,7 +203,7 @@ plt.show()
 # %% [markdown]
 # ## Simulations
 #
-# AlphaSudoku with the settings of the library, by the number of simulations before the root moves. With few, the search
+# The second AlphaSudoku of the section before, by the number of simulations before the root moves. With few, the search
 # goes down soon, and has to come back from a wrong move; with many it is best-first over the whole tree.
 
 # %%
@@ -235,10 +237,11 @@ plt.show()
 #   92%. It gives a solution a probability of about 0.99, rightly: every puzzle has one.
 # - With naked singles and 1,000 iterations the solvers differ. MCTS with rollouts solves a little more than half of the
 #   32 puzzles, the network cell by cell about two thirds, backtracking about 80%, AlphaSudoku nine in ten near the
-#   study's settings (20 simulations), and all of them at the library's (256). Formula, cell and exploration differ too:
-#   at the library's settings 4 simulations also solve all.
-# - Cell by cell the network needs 19 calls, but it cannot take back a wrong cell, and more iterations would not help.
-#   A search that fails has spent its iterations, so more of them would help.
+#   study's settings (20 simulations), and all of them near the library's (256; without completions). Formula, cell and
+#   exploration differ too: with the library's 4 simulations also solve all.
+# - Cell by cell the network needs 19 calls, but it cannot take back a wrong cell, so a larger budget would not help. A
+#   search that fails has spent its budget, so a larger one may help. More iterations of the network were not tried with
+#   any solver.
 # - AlphaSudoku with 256 simulations needs about 70 grids in the median, backtracking about 360. But most of its grids
 #   cost a call of the network, so this saves grids and not time ([docs/search.md](../docs/search.md)).
 # - The number of simulations matters, but more is not always better: the iterations are fewest with 256, and more with

@@ -307,12 +307,12 @@ plt.show()
 #   clues.
 # - **Naked singles save `house_resnet` calls, not boards.** With this rule it is called 2 to 22 times on a board
 #   instead of 47 to 57, as the rule fills the other cells. It solves two more of the 32 medium puzzles, and one fewer
-#   of the extreme ones, which is within chance. `cube` solves three more of the hard ones (97%) and one more of
-#   the extreme ones (94%), `cell_cnn` two more of the easy and of the medium ones each.
+#   of the extreme ones, which is within chance. `cube` solves three more of the hard ones (97%) and one more of the
+#   extreme ones (94%), `cell_cnn` two more of the easy and of the medium ones each, and one fewer of the hard ones.
 # - **Completion saves `house_resnet` and `cube` calls too.** If the board is also completed after each call,
 #   `house_resnet` solves the same boards with 3 to 34 calls in the mean of a set instead of 47 to 57, and `cube` two
-#   more of the hard ones with 6 to 64 instead of 48 to 109. It saves `cell_cnn` few but on the boards of 31 to 36
-#   clues (41 instead of 47). Cell by cell `house_resnet` takes one call a cell; `cube` takes up to 109 for about 57
-#   cells, as it is called again where it is not sure.
+#   more of the hard ones with 6 to 64 instead of 48 to 109. It saves `cell_cnn` few but on the boards of 31 to 36 clues
+#   (41 instead of 47). Cell by cell `house_resnet` takes one call a cell; `cube` takes 109 in the mean on the extreme
+#   ones, for about 57 cells, as it is called again where it is not sure.
 # - **`cube` solves more boards still**: 97%, 94% and 91% of the medium, hard and extreme ones, with completions. It
 #   has a tenth of the parameters, but costs more for each call, and may be called several times on a position.

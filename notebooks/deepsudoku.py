@@ -20,8 +20,8 @@
 #
 # DeepSudoku searches a graph of positions with a network (axial attention and a squeeze-and-excitation ResNet). Any
 # digit of any cell may be the next move, so a position is reached in many orders; such transpositions share a node.
-# Upstream's notebook fills 96.2% of a board before the first error (60 to 69 cells empty), with at most 32 simulations
-# a move.
+# Upstream's notebook fills up to 96.2% of a board before the first error (60 to 69 cells empty), with at most 32
+# simulations a move.
 #
 # Here the search is that of the solver `mcgs`, and the network is the shipped `cube`. The puzzles are the shipped set
 # 9x9-extreme, whose puzzles need most guesses. The source's own 17-clue puzzles are not shipped; they are measured in
@@ -255,7 +255,8 @@ for rules, numbers in settings.items():
 # "Right" is the share of moves that are right, "cells" the share of empty cells filled before the first error, in the
 # mean over the puzzles, "boards" the share of puzzles without an error. "Known" is the share of moves in the searches
 # that led to a position of the graph. With rules "none" these are 16 puzzles, with "singles" all 32. In the left panel
-# below the star is upstream's figure, a share of a board, as ours are of its empty cells.
+# below the star is upstream's best figure. It is a share of a board, on other puzzles; ours are shares of the empty
+# cells.
 
 # %%
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)
@@ -284,7 +285,8 @@ plt.show()
 #
 # On the left is the policy's loss by the number of empty cells, the mean of four numbers, at the end of some rounds;
 # from these values the next games are drawn. On the right is the share of the empty cells that graph search fills
-# before its first error, rules "none", 4 simulations, on 64 puzzles that are not played.
+# before its first error, rules "none", 4 simulations, on 64 puzzles that are not played. The dashed line is upstream's
+# best figure again, a share of a board.
 
 # %%
 folder = Path.cwd() if (Path.cwd() / "benchmarks").is_dir() else Path.cwd().parent
@@ -348,14 +350,14 @@ plt.show()
 # - **Most moves are right.** On these puzzles, the hardest that ship, about 99% of the moves are right if every cell is
 #   a move (16 puzzles), and 97 to 99% if singles fill the easy cells (32 puzzles).
 # - **Of the empty cells 65% are filled before the first error** if every cell is a move, and 85.5 to 97.3% after
-#   singles. Upstream's notebook fills 96.2% of a board, on boards with 60 to 69 empty cells. Those are of 17-clue
-#   puzzles, which are easier, so the figures do not compare directly.
+#   singles. Upstream's notebook fills up to 96.2% of a board, on boards with 60 to 69 empty cells. It is a share of a
+#   board, and those are of 17-clue puzzles, which are easier, so the figures do not compare directly.
 # - **A high share of right moves is not a high share of boards.** With 99% of right moves 9 of 16 boards are solved, as
 #   a board has up to 60 moves. After singles fewer moves are left, and 26 to 31 of 32 boards are solved.
 # - **Simulations.** After singles 32 simulations solve 31 of 32, one 26, four 27; with every cell as a move four change
 #   nothing (9 of 16), and more were not tried.
-# - **The loop with known solutions.** After 47 minutes of failed games and 35 of fine-tuning, beside other work,
-#   94% of the cells of the 64 puzzles are filled before the first error, in the best round 97%. On puzzles kept for a
+# - **The loop with known solutions.** After 47 minutes of failed games and 35 of fine-tuning, beside other work, 94% of
+#   the empty cells of the 64 puzzles are filled before the first error, in the best round 97%. On puzzles kept for a
 #   test it is 97% of 64, and 94% of 500 others.
 # - **Merging saves a part of the nodes.** Nearly half of the nodes of a tree repeat an earlier position. The complete
 #   solver needs about 54 network calls with merging and 90 without, in the mean, and loses no puzzle.

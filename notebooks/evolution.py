@@ -278,6 +278,6 @@ plt.show()
 # - **Evolution is slow at first.** Its error is above those of the three others up to 3,000 grids. It passes the swarm
 #   at about 4,000 grids, and the firefly algorithm and differential evolution between 10,000 and 13,000 (the firefly
 #   algorithm ends at 20,000).
-# - **Annealing on the same grids and swaps solves nearly all puzzles** within a million grids. So the grids and swaps
-#   are not what holds evolution back. Annealing accepts swaps that raise the error, and can leave grids with an error
-#   of 2.
+# - **Annealing on the same grids and swaps solves nearly all puzzles** within about a million grids. So the grids and
+#   swaps are not what holds evolution back. Annealing accepts swaps that raise the error, and can leave grids with an
+#   error of 2.

@@ -303,7 +303,8 @@ plt.show()
 # %% [markdown]
 # ## Attempts
 #
-# The histogram of the attempts over all secrets, with the normal curve of the same mean and standard deviation.
+# The histogram of the attempts over all secrets, with the normal curve of the same mean and standard deviation. Here
+# and below the tree is that of the first seed, the best of the three.
 
 # %%
 trained = play(mm.SearchTree.load(saved), "persistent-uct")

@@ -335,14 +335,14 @@ plt.show()
 #   extreme ones run at about an eighth of the rate of easy ones; with fewer, hard and extreme ones differ by less than
 #   the noise.
 # - **Lanes must be many and busy.** 2,048 lanes are 7.1 (hard) and 3.7 times (extreme) as fast as 32. With 16,384
-#   lanes, as many as puzzles, none is refilled, and the rate is 3.1 and 1.8 times lower. Annealing needs many times the
-#   steps for some puzzles: in batches as large as the lanes these are idle 80% of the time; refilled ones are busy 90%
-#   of it. Measured, refilling gives annealing a factor of 2.3, and the exact search one of 1.3, which is within the
-#   noise.
+#   lanes, as many as puzzles, none is refilled, and the rate is 3.1 and 1.8 times lower, the latter within the noise.
+#   Annealing needs many times the steps for some puzzles: in batches as large as the lanes these are idle 80% of the
+#   time; refilled ones are busy 90% of it. Measured, refilling gives annealing a factor of 2.3, and the exact search
+#   one of 1.3; both are less than the threefold by which rates vary here.
 # - **Devices**: `js.solve` on one CPU device uses all cores. With the CPU split into two its rate is 13% lower, which
 #   is within the noise. `exact.search` on sharded puzzles is 2.4 times as fast with a second device; a second core can
 #   double its rate, the rest is noise.
 # - **SAT solvers** are faster than the library for a single puzzle at a time. A large batch on two cores is 17 times
 #   (extreme) to 52 times (easy) as fast as the fastest of the three, which run on one core.
 # - **Other solvers** are slower than the exact search, on hard puzzles by orders of magnitude, and a network is the
-#   slowest. Only the exact search is sure to solve every puzzle.
+#   slowest. Of these three only the exact search is sure to solve every puzzle.

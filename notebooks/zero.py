@@ -114,8 +114,8 @@ if not SMALL:
 
 # %% [markdown]
 # Cell by cell, without rules, without search, and without completing the board after a call, the 4x4 network solves all
-# of the 1,000 test puzzles, and the 6x6 network 198 of the 200. The seconds are of one core beside another program;
-# two cores alone took 33 s and 75 s in an earlier run.
+# of the 1,000 test puzzles, and the 6x6 network 198 of the 200. The seconds are of one core beside another program; an
+# earlier run took 33 s and 75 s.
 #
 # On the left is the share of games that are solved within 64 grids, on the right the grids of a game. The first games
 # are those of a network that knows nothing. Even it solves nearly all games by search: all of 4x4, 95% of 6x6. Only the
@@ -199,8 +199,9 @@ plt.show()
 # DeepSudoku's loop without its known solutions (`--preset deepsudoku`): any digit of any cell is a move of a graph
 # search without rules, a game ends at its first contradiction, and failed games are kept. In DeepSudoku itself a game
 # ends at its first wrong digit, and the solution labels the states. One network plays; two others are offered the same
-# positions. Every generation then plays the same 64 puzzles with 17 clues, up to its first error. Upstream's notebook
-# fills 96.2% of a board before the first error (60 to 69 cells empty); this is the dotted line.
+# positions. Every generation then plays the same 64 puzzles with 17 clues, up to its first error. The curves are shares
+# of the empty cells. Upstream's notebook fills up to 96.2% of a board before the first error (60 to 69 cells empty);
+# this is the dotted line.
 
 # %%
 log = lines(results / "2026-11-25-one-core-deepsudoku-9x9.jsonl", "generation")
