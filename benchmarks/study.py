@@ -230,7 +230,7 @@ def solve(
         fillings = iterations - 1
         open_cells = (puzzles == 0).sum(axis=1)
         iterations = fillings + fillings - np.where(solved, open_cells, 0)
-    if not options.get("complete", True):  # cell by cell, those with one digit left too
+    if solver == "iterative" and not options.get("complete", True):  # cell by cell, those with one digit left too
         iterations = ((puzzles == 0) & (found.grids > 0)).sum(axis=1)
     calls = found.stats.get("network_calls", np.zeros(len(puzzles), np.int32))
     right = None if solutions is None else ((found.grids == solutions) & (puzzles == 0)).sum(axis=1)

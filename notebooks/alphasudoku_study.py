@@ -279,9 +279,8 @@ plt.show()
 # Seconds are of whole batches on two CPU cores beside other work, after compilation, divided by the number of puzzles.
 # The difficulty of the 16x16 boards (Lloyd and Amos) is the percentage of cells that is given. With up to 45% given
 # each has more than one solution, from 50% on [some have only one](../benchmarks/results/networks.md#on-every-board).
-# Both tree searches, with a simulation a move, solve all 50: MCTS in 97 iterations in the mean, AlphaSudoku with 54
-# calls of the network. (AlphaSudoku's iterations of 16x16 in the table are the cells that it filled, not those of its
-# search.) All 1,050 instances are in
+# Both tree searches, with a simulation a move, solve all 50: MCTS in 97 iterations in the mean, AlphaSudoku in 163 and
+# 54 calls of the network. All 1,050 instances are in
 # [another table](../benchmarks/results/tree-search.md#16x16-by-percentage-of-given-cells), with evaluated grids as
 # iterations.
 

@@ -443,6 +443,16 @@ def test_backtracking_is_counted_as_in_the_study(script, monkeypatch, capsys, tm
     assert re.search(r"backtracking +all +12 +100.0% +100.0% ", table)
 
 
+@pytest.mark.parametrize(("solver", "iterations"), [("alphasudoku", 7), ("iterative", 30)])
+def test_cells_are_counted_for_decoding_alone(script, monkeypatch, solver, iterations):
+    grid = reference.pattern(js.Board.classic(9))[None]
+    puzzle = np.where(np.arange(81) < 30, 0, grid).astype(np.uint8)
+    found = js.Solution(grid, np.int8([js.Status.SOLVED]), np.int32([7]), {"network_calls": np.int32([3])})
+    monkeypatch.setattr(js, "solve", lambda *_, **__: found)
+    run = script("study").solve(puzzle, None, solver, {"complete": False}, None)
+    assert (run.solved.tolist(), run.iterations.tolist(), run.calls.tolist()) == ([True], [iterations], [3])
+
+
 def test_conflicts_are_counted_as_in_the_course_work(script):
     """A cell counts for its row and for its column."""
     right = reference.pattern(js.Board.classic(4))
