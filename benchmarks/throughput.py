@@ -170,6 +170,7 @@ def _solvers(args: argparse.Namespace, puzzle_set: sets.PuzzleSet) -> Iterator[C
                     row = _row(name, puzzle_set, args.limit)
                     row["options"] = ",".join(f"{key}={value}" for key, value in options.items())
                     row["platform"], row["resident"] = platform or "", args.resident
+                    row["note"] += "; host alone" * args.host
                     row["batch"] = len(puzzle_set.puzzles) if args.resident else batch
                     run: Callable[[np.ndarray], Any] = len
                     try:
@@ -177,6 +178,7 @@ def _solvers(args: argparse.Namespace, puzzle_set: sets.PuzzleSet) -> Iterator[C
                         row["device"] = f"{len(devices)} x {devices[0].device_kind}"
                         maker = _resident if args.resident else _called
                         run = maker(name, puzzle_set, args.limit, batch, devices, options)
+                        run = _replayed(run) if args.host else run
                     except Exception as error:  # no such device, solver or option: a row that says so
                         row["error"] = _told(error)
                     yield Contender(puzzle_set, run, _answer, lambda: None, row)
@@ -194,6 +196,36 @@ def _called(
             puzzles, board, limit=limit, batch_size=batch, devices=devices, **options
         )
     return lambda puzzles: js.solve(puzzles, board, solver=name, batch_size=batch, devices=devices, **options)
+
+
+def _replayed(run: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], Any]:
+    """The call, with programs that return at once what they returned in the first call, which is not timed."""
+    import jax
+
+    from jaxsudoku.engine import batches
+
+    compiled: Any = batches._compiled
+    kept: dict[tuple[int, ...], Any] = {}
+
+    def replaying(*arguments: Any) -> Callable[..., Any]:
+        program = compiled(*arguments)
+
+        def replay(items: Any, key: Any, numbers: np.ndarray, *shared: Any) -> Any:
+            batch = tuple(numbers.tolist())
+            if batch not in kept:
+                kept[batch] = jax.block_until_ready(program(items, key, numbers, *shared))
+            return kept[batch]
+
+        return replay
+
+    def call(puzzles: np.ndarray) -> Any:
+        batches._compiled = replaying
+        try:
+            return run(puzzles)
+        finally:
+            batches._compiled = compiled
+
+    return call
 
 
 def _resident(
@@ -418,6 +450,11 @@ def _parse() -> argparse.Namespace:
     add("--batch", type=_sizes, help="batch sizes; by default the library's choice")
     add("--devices", type=arguments.names, help="platforms, cpu,gpu; by default jax's default backend")
     add("--resident", action="store_true", help="time one kernel call, puzzles and results staying on the device")
+    add(
+        "--host",
+        action="store_true",
+        help="time the host's work alone: programs return the first call's results at once",
+    )
     add("--limit", type=int, default=0, help="count solutions up to this many instead of solving: 2 proves uniqueness")
     add("--peers", type=_peer_names, default=[], help=f"of {', '.join(PEERS)}; those not installed are left out")
     add("--peer-seconds", type=float, default=20, help="time for a peer's call, by which its puzzles are cut; 0: all")

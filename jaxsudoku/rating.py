@@ -27,6 +27,7 @@ from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.core.tuning import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart
 from jaxsudoku.engine.batches import Engine, PuzzleItems
 from jaxsudoku.engine.inputs import as_marked
+from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.io import Errors
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
@@ -35,7 +36,7 @@ from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.suggestions import known_name
 from jaxsudoku.runtime.terminal.progress import Report, reports
-from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique
+from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique, rate_placed
 from jaxsudoku.techniques.registry import names_up_to
 
 #: Names for ranges of ratings, easiest first: 0 (singles solve the puzzle), below 2, below 10, below 50, and from 50.
@@ -65,6 +66,7 @@ def rate(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     errors: Errors = "raise",
+    results: Literal["host"] = "host",
 ) -> np.ndarray: ...
 
 
@@ -81,7 +83,25 @@ def rate(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     errors: Errors = "raise",
+    results: Results = "host",
 ) -> TechniqueRatings: ...
+
+
+@overload
+def rate(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    by: Literal["nodes"] = "nodes",
+    key: Array | int | None = None,
+    searches: int | None = None,
+    up_to: str | None = None,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    errors: Errors = "raise",
+    results: Literal["device"],
+) -> Array: ...
 
 
 def rate(
@@ -96,7 +116,8 @@ def rate(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     errors: Errors = "raise",
-) -> np.ndarray | TechniqueRatings:
+    results: Results = "host",
+) -> np.ndarray | Array | TechniqueRatings:
     """Rates puzzles: by branch nodes of complete searches, or by the hardest technique that a person needs.
 
     Args:
@@ -110,29 +131,36 @@ def rate(
       batch_size, devices: as in ``solve``.
       progress: as in ``solve``; by technique no puzzle is done until it is proved of all that there is one solution.
       errors: as in ``solve``; a malformed puzzle is rated as one without exactly one solution.
+      results: as in ``solve``.
 
     Returns:
-      by nodes float32[*b]: NaN for a puzzle without exactly one solution, infinity if a search was cut off after
-      ``BUDGET`` nodes; by technique ``TechniqueRatings``.
+      by nodes float32[*b], of numpy or JAX: NaN for a puzzle without exactly one solution, infinity if a search was cut
+      off after ``BUDGET`` nodes; by technique ``TechniqueRatings``.
 
     Raises:
       ValueError: puzzles that do not fit the board, fewer than one search, an unknown technique, or an argument that is
         of the other kind of ratings.
     """
     by_technique = known_name("rating", by, RATED_BY) == "technique"
+    if by_technique and (key is not None or searches is not None):
+        raise ValueError(f"{'key' if searches is None else 'searches'} is of ratings by nodes")
+    if not by_technique and up_to is not None:
+        raise ValueError("up_to is of ratings by technique")
+    names = None if up_to is None else names_up_to(up_to)
+    kernel = RatingKernel(SEARCHES if searches is None else whole_number("searches", searches, 1))
+    key = 0 if key is None else key
+    if stay_on_devices(puzzles, results):
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors)
+        if by_technique:
+            return rate_placed(placed, names, progress)
+        return placed.assemble([reported(part) for part in placed.run(kernel, key, (), progress)])
     marked = as_marked(puzzles, board, errors)
     board, batch = marked.board, marked.good.shape
     flat = marked.searchable.reshape(-1, board.cells)
     if by_technique:
-        if key is not None or searches is not None:
-            raise ValueError(f"{'key' if searches is None else 'searches'} is of ratings by nodes")
-        names = None if up_to is None else names_up_to(up_to)
         found = rate_by_technique(flat, board, names, batch_size=batch_size, devices=devices, progress=progress)
         return TechniqueRatings(*(values.reshape(batch) for values in found))
-    if up_to is not None:
-        raise ValueError("up_to is of ratings by technique")
-    searches = SEARCHES if searches is None else whole_number("searches", searches, 1)
-    engine = Engine(RatingKernel(searches), board, 0 if key is None else key, batch_size, devices)
+    engine = Engine(kernel, board, key, batch_size, devices)
     with reports(progress) as report:
         ratings = engine.run(flat, report)
     return reported(ratings).reshape(batch)
@@ -239,11 +267,11 @@ def branch_nodes(
     return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
 
 
-def reported(ratings: np.ndarray) -> np.ndarray:
-    """Ratings float32[*b] for users: NaN for ``IMPROPER``, infinity for ``CUT_OFF``."""
-    ratings = np.asarray(ratings)
-    missing = np.where(ratings == np.float32(IMPROPER), np.float32(np.nan), ratings)
-    return np.where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
+def reported(ratings: Any) -> Any:
+    """Ratings float32[*b] for users, of numpy or JAX: NaN for ``IMPROPER``, infinity for ``CUT_OFF``."""
+    where = jnp.where if isinstance(ratings, jax.Array) else np.where
+    missing = where(ratings == np.float32(IMPROPER), np.float32(np.nan), ratings)
+    return where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
 def _hash(board: Board, puzzles: Array, seed: Array) -> Array:

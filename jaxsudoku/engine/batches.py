@@ -1,9 +1,10 @@
 """Runs a compiled kernel on any number of items, in batches, on all cores or devices.
 
 A kernel is compiled once for a batch size and a set of devices, then called from threads. A CPU has one thread a core,
-as XLA hardly uses more than one core for this code. An accelerator has two batches at a time, of which one is computed
-while the other is transferred; meanwhile two more threads pad the next batch and put away the results of the last.
-Several devices share each batch. Short inputs are padded to one of a few batch sizes, so that few shapes are compiled.
+as XLA hardly uses more than one core for this code. An accelerator has three batches at a time: one arrives, one is
+computed and one returns; meanwhile more threads put away the results of the last ones. Several devices share each
+batch. Items are cut into whole batches, which are views of them; what is left is padded to one of a few sizes, so that
+few shapes are compiled.
 
 The devices are those of this process. Of several processes each has engines and programs of its own: kernels do not
 communicate, so a process neither waits for another nor hangs when one dies.
@@ -13,18 +14,18 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.runtime import alarms, cache, forks
+from jaxsudoku.runtime import alarms, cache, forks, host_arrays
 from jaxsudoku.runtime.arrays import check_on_host
 from jaxsudoku.runtime.devices import compiler_options, kind, usable_cores, used_devices
 from jaxsudoku.runtime.random import as_key
@@ -33,10 +34,10 @@ from jaxsudoku.runtime.terminal.progress import Report, compiling
 from jaxsudoku.runtime.threads import in_order
 
 #: Default size of a batch on a device, in bytes.
-_BATCH_BYTES = {"cpu": 1 << 26, "gpu": 1 << 28, "tpu": 1 << 29}
+_BATCH_BYTES = {"cpu": 1 << 24, "gpu": 1 << 28, "tpu": 1 << 29}
 
 #: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
-_ON_DEVICE, _WORKERS = 2, 4
+_ON_DEVICE, _WORKERS = 3, 8
 
 
 class Limits(NamedTuple):
@@ -199,60 +200,94 @@ class Engine:
           progress: called with the number of items done and the number of all, at the start, after each batch, and
             every ten seconds in between.
         """
-        return _joined(self.run_shares(_shares(items, len(self.devices)), progress=progress))
+        shares = _shares(items, len(self.devices))
+        cuts, starts = self._cuts(shares), np.cumsum([0, *map(len, shares)]).tolist()
+        # the results of a single batch need no copy, unless they would keep the memory of much padding
+        own = len(cuts) == len(shares) == 1 and 2 * len(items) > self._padded(len(items))
+        whole: list[Any] = []
+        allocating = threading.Lock()
+
+        def put(at: int, results: list[Any]) -> None:
+            if own:
+                whole.append(jax.tree.map(host_arrays.writable, results[0]))
+                return
+            with allocating:
+                if not whole:
+                    whole.append(_empty(len(items), results[0]))
+            for start, share, result in zip(starts, shares, results, strict=False):
+                begin, end, _ = cuts[at].indices(len(share))
+                jax.tree.map(functools.partial(_put, slice(start + begin, start + end)), whole[0], result)
+
+        self._run_all(shares, cuts, range(len(shares)), len(shares), put, progress)
+        return whole[0] if whole else self.nothing()
+
+    def run_on_device(self, items: np.ndarray, progress: Report = lambda done, count: None) -> Any:
+        """``run``, with results as arrays on the first device."""
+        shares = [
+            jax.device_put(share, device)
+            for share, device in zip(_shares(items, len(self.devices)), self.devices, strict=True)
+        ]
+        results = jax.device_put(self.run_shares(shares, range(len(shares)), len(shares), progress), self.devices[0])
+        return _concatenated(results, tuple(map(len, shares)))
 
     def run_shares(
         self,
-        shares: Sequence[np.ndarray],
-        positions: Sequence[int] | None = None,
-        count: int | None = None,
+        shares: Sequence[jax.Array],
+        positions: Sequence[int],
+        count: int,
         progress: Report = lambda done, count: None,
     ) -> list[Any]:
-        """Runs the kernel on the items of each device, which may be parts of a larger whole.
+        """Runs the kernel on the items that lie on each device, which may be parts of a larger whole.
 
         Several engines, also those of several processes, then compute what one engine of all their devices would
         compute for all shares: no device sees items of another, and randomness depends on a share's position.
 
         Args:
-          shares: the items of each device, in the order of the devices. Their lengths may differ.
-          positions: the position of each share among those of all engines; None for the first ones.
-          count: the number of all shares; None for those given.
+          shares: the items on each device, in the order of the devices. Their lengths may differ.
+          positions: the position of each share among those of all engines.
+          count: the number of all shares.
           progress: as in ``run``.
 
         Returns:
-          the results of each share, as numpy arrays.
+          the results of each share, as arrays on its device.
         """
-        positions = range(len(shares)) if positions is None else positions
-        numbers = np.asarray(positions, np.uint32)
-        step = len(shares) if count is None else count
-        size = sum(map(len, shares))
-        progress(0, size)
-        if not size:
+        cuts = self._cuts(shares)
+        batches = self._run_all(shares, cuts, positions, count, lambda _, results: results, progress)
+        if not batches:
             return [self.nothing() for _ in shares]
-        longest = max(map(len, shares))
+        sizes = [tuple(len(share[cut]) for cut in cuts) for share in shares]
+        return [_concatenated(results, size) for results, size in zip(zip(*batches, strict=True), sizes, strict=True)]
+
+    def _cuts(self, shares: Sequence[Any]) -> list[slice]:
+        """Cuts the items of each device into its parts of the batches."""
+        longest = max(map(len, shares), default=0)
         # what a device takes of a batch does not depend on the number of this engine's devices
-        each = -(-self.batch_size // len(shares))
-        cuts = self.split(longest) if len(shares) == 1 else _even_slices(longest, -(-longest // each))
-        work = ((step * at + numbers, [share[cut] for share in shares]) for at, cut in enumerate(cuts))
-        whole: list[Any] = []
-        allocating = threading.Lock()
+        return self.split(longest, -(-self.batch_size // len(shares))) if longest else []
 
-        def put(at: int, results: list[Any]) -> int:
-            with allocating:
-                if not whole:
-                    whole.extend(_empty(len(share), result) for share, result in zip(shares, results, strict=True))
-            jax.tree.map(functools.partial(_put, cuts[at]), whole, results)
-            return sum(len(share[cuts[at]]) for share in shares)
-
-        done = [0]
-        for items in self._stream(work, put, lambda: progress(done[0], size)):
-            done[0] += items
+    def _run_all(
+        self,
+        shares: Sequence[Any],
+        cuts: list[slice],
+        positions: Sequence[int],
+        count: int,
+        join: Callable[[int, list[Any]], Any],
+        progress: Report,
+    ) -> list[Any]:
+        """Runs the batches that ``cuts`` makes of shares; returns what ``join`` makes of each, as in ``_stream``."""
+        numbers = np.asarray(positions, np.uint32)
+        work = ((count * at + numbers, [share[cut] for share in shares]) for at, cut in enumerate(cuts))
+        size, done = sum(map(len, shares)), [0]
+        progress(0, size)
+        joined = []
+        for cut, result in zip(cuts, self._stream(work, join, lambda: progress(done[0], size)), strict=True):
+            joined.append(result)
+            done[0] += sum(len(range(*cut.indices(len(share)))) for share in shares)
             progress(done[0], size)
-        return whole
+        return joined
 
     def _stream(
         self,
-        work: Iterable[tuple[np.ndarray, list[np.ndarray]]],
+        work: Iterable[tuple[np.ndarray, list[Any]]],
         join: Callable[[int, list[Any]], Any],
         waiting: Callable[[], object] | None = None,
     ) -> Iterator[Any]:
@@ -269,7 +304,7 @@ class Engine:
             )
         shared = self._placed  # before threads ask for it
 
-        def jobs() -> Iterator[tuple[int, np.ndarray, list[np.ndarray], int]]:
+        def jobs() -> Iterator[tuple[int, np.ndarray, list[Any], int]]:
             padded = 0
             for at, (numbers, parts) in enumerate(work):
                 size = len(parts) * max(map(len, parts))
@@ -287,30 +322,46 @@ class Engine:
         results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number, *self.shared)
         return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
 
-    def split(self, size: int) -> list[slice]:
-        """Cuts ``size`` items into even batches; on a CPU at least one a core, unless they would be too small."""
-        fewest = min(self.workers, max(1, size // self.limits.fewest)) if self.threaded else 1
-        return _even_slices(size, max(-(-size // self.batch_size), fewest))
+    def split(self, size: int, most: int | None = None) -> list[slice]:
+        """Cuts ``size`` items into batches of ``most``, None for the batch size, and what is left into even ones.
 
-    def _run(
-        self, shared: tuple[Any, ...], numbers: np.ndarray, parts: list[np.ndarray], padded_size: int
-    ) -> list[Any]:
-        """The results of a batch, for each device: its part, padded to its share of ``padded_size``."""
-        row = self.kernel.row(self.board)
-        each = padded_size // len(parts)
-        padded = parts[0]
-        if len(parts) > 1 or len(padded) < padded_size or padded.dtype != row.dtype:
-            padded = np.empty((padded_size, *row.shape), row.dtype)
-            for device, part in enumerate(parts):
-                start = device * each
-                padded[start : start + len(part)] = part
-                padded[start + len(part) : start + each] = np.iinfo(row.dtype).max
+        On a CPU less is left than such a batch for each core: at least one batch a core, unless these would be too
+        small. The first is the longest.
+        """
+        most, threads = most or self.batch_size, self.workers if self.threaded else 1
+        left = size % (most * threads)
+        parts = max(-(-left // most), min(threads, left // self.limits.fewest), size == 0)
+        even = (size - left + -(-left * part // parts) for part in range(1, parts + 1))
+        return [slice(*pair) for pair in itertools.pairwise([*range(0, size - left + 1, most), *even])]
+
+    def _run(self, shared: tuple[Any, ...], numbers: np.ndarray, parts: list[Any], padded_size: int) -> list[Any]:
+        """The results of a batch, for each device: its part, padded to its share of ``padded_size``.
+
+        They are numpy arrays for parts that are, and else arrays on the devices, with the padding's results.
+        """
+        row, each = self.kernel.row(self.board), padded_size // len(parts)
+        on_host = isinstance(parts[0], np.ndarray)
+        filled = [_filled(part, each, row) for part in parts]
+        if len(parts) > 1:
+            placed = [jax.device_put(part, device) for part, device in zip(filled, self.devices, strict=True)]
+            sharding = NamedSharding(_mesh(self.devices), PartitionSpec("batch"))
+            filled = [jax.make_array_from_single_device_arrays((padded_size, *row.shape), sharding, placed)]
         call = self._call(padded_size)
         with self._on_device:
-            results = jax.tree.map(np.asarray, call(padded, self.key, numbers, *shared))
+            leaves, structure = jax.tree.flatten(call(filled[0], self.key, numbers, *shared))
+            by_device = [leaves]
+            if len(parts) > 1 or not on_host:
+                shards = [leaf.addressable_shards for leaf in leaves]
+                by_device = [[shard[place].data for shard in shards] for place in range(len(parts))]
+            if not on_host:
+                return [jax.tree.unflatten(structure, jax.block_until_ready(results)) for results in by_device]
+            for results in by_device:
+                for leaf in results:
+                    leaf.copy_to_host_async()
+            arrays = [[np.asarray(leaf) for leaf in results] for results in by_device]
         return [
-            jax.tree.map(operator.itemgetter(slice(device * each, device * each + len(part))), results)
-            for device, part in enumerate(parts)
+            jax.tree.unflatten(structure, [leaf[: len(part)] for leaf in results])
+            for part, results in zip(parts, arrays, strict=True)
         ]
 
     def _call(self, size: int) -> Callable[..., Any]:
@@ -330,15 +381,36 @@ def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:
     whole[part] = result
 
 
+def _filled(part: Any, size: int, row: jax.ShapeDtypeStruct) -> Any:
+    """Items, and behind them items of the largest value, of the dtype of a row; ``size`` in all."""
+    if len(part) == size and part.dtype == row.dtype:
+        return part
+    largest = np.array(np.iinfo(row.dtype).max, row.dtype)
+    if isinstance(part, jax.Array):
+        return jnp.pad(part, [(0, size - len(part)), *[(0, 0)] * len(row.shape)], constant_values=largest)
+    filled = host_arrays.empty((size, *row.shape), row.dtype)
+    filled[: len(part)] = part
+    filled[len(part) :] = largest
+    return filled
+
+
+def _concatenated(parts: Sequence[Any], sizes: tuple[int, ...]) -> Any:
+    """The first ``sizes`` rows of each of the parts, pytrees of arrays on one device; no copy of a whole single one."""
+    if len(parts) == 1 and all(len(leaf) == sizes[0] for leaf in jax.tree.leaves(parts)):
+        return parts[0]
+    return _first_rows(parts, sizes)
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _first_rows(parts: Sequence[Any], sizes: tuple[int, ...]) -> Any:
+    return jax.tree.map(
+        lambda *leaves: jnp.concatenate([leaf[:size] for leaf, size in zip(leaves, sizes, strict=True)]), *parts
+    )
+
+
 def _empty(size: int, results: Any) -> Any:
     """Arrays for ``size`` items, of the dtypes and shapes of results for others."""
-    return jax.tree.map(lambda leaf: np.empty((size, *leaf.shape[1:]), leaf.dtype), results)
-
-
-def _even_slices(size: int, parts: int) -> list[slice]:
-    """Cuts ``size`` items into parts of lengths that differ by one at most; the first is the longest."""
-    bounds = [-(-size * part // parts) for part in range(parts + 1)]
-    return [slice(*pair) for pair in itertools.pairwise(bounds)]
+    return jax.tree.map(lambda leaf: host_arrays.empty((size, *leaf.shape[1:]), leaf.dtype), results)
 
 
 def _shares(items: np.ndarray, devices: int) -> list[np.ndarray]:

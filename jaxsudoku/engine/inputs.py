@@ -10,7 +10,7 @@ import numpy as np
 from jaxsudoku import shipped
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.io import Chunk, Errors, check_errors, parse, parse_position, read_column, text_column
-from jaxsudoku.runtime.arrays import check_on_host
+from jaxsudoku.runtime.arrays import check_on_host, from_dlpack
 
 T = TypeVar("T")
 
@@ -58,8 +58,8 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
 
     Args:
       puzzles: integers[*b, cells] or [*b, side, side], 0 = empty; or texts[*b], one puzzle each, in any form that
-        ``io.parse`` reads. Arrays, nested lists, and anything that numpy converts, such as a column of pandas, polars
-        or pyarrow. Or a ``Chunk``, whose malformed puzzles are marked.
+        ``io.parse`` reads. Arrays, also by DLPack, nested lists, and anything that numpy converts, such as a column of
+        pandas, polars or pyarrow. Or a ``Chunk``, whose malformed puzzles are marked.
       board: the board; None for the classic one of the puzzles' size.
       errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error, or "mark" them.
 
@@ -73,8 +73,8 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
     check_on_host(puzzles, "puzzles")
     if not getattr(puzzles, "is_fully_addressable", True):
         raise ValueError(
-            "an array that is spread over several processes; solve and count_solutions take it. Others take what this "
-            "process holds, the data of its addressable_shards; see docs/scaling.md"
+            "an array that is spread over several processes; solve, count_solutions and rate take it. Others take what "
+            "this process holds, the data of its addressable_shards; see docs/scaling.md"
         )
     if isinstance(puzzles, Chunk):
         cells = puzzles.grids.shape if board else puzzles.grids.shape[1:]  # [16, 16] is not ambiguous: 16 puzzles
@@ -87,6 +87,7 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
             return _read(np.array(puzzles, object), board, errors)
         array = _of_text(parse, puzzles, board)
     else:
+        puzzles = from_dlpack(puzzles)
         try:
             texts = text_column(puzzles)
             array = np.asarray(puzzles) if texts is None else texts

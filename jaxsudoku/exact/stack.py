@@ -18,6 +18,7 @@ is depth-first and adds no more nodes than a puzzle has candidates.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -330,15 +331,19 @@ def _push(
         ]
         return _write_parts(columns, parts, base + first)
 
-    def by_halves(columns: Array) -> Array:
-        columns = write(columns, 0, lanes)
-        return lax.cond(total > lanes, lambda columns: write(columns, lanes, lanes), lambda columns: columns, columns)
+    def by_quarters(columns: Array) -> Array:
+        quarter = lanes // 2
+        for first in range(0, 2 * lanes, quarter):
+            columns = lax.cond(
+                total > first, functools.partial(write, first=first, width=quarter), lambda columns: columns, columns
+            )
+        return columns
 
     def at_once(columns: Array) -> Array:
         return write(columns, 0, 2 * lanes)
 
     # a condition costs an accelerator more than columns that are written for nothing
-    columns = lax.platform_dependent(stack.columns, cpu=by_halves, default=at_once)
+    columns = lax.platform_dependent(stack.columns, cpu=by_quarters, default=at_once)
     return _Stack(columns, base + total)
 
 

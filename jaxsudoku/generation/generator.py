@@ -6,9 +6,11 @@ A puzzle depends on the key, its number and its attempts alone, independent of t
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
@@ -16,6 +18,7 @@ from jaxsudoku import rating
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import search_restart
 from jaxsudoku.engine.batches import Engine, default_batch_size
+from jaxsudoku.engine.placed import Results, on_device
 from jaxsudoku.generation.attempt import Attempt
 from jaxsudoku.generation.generate_config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
@@ -27,6 +30,8 @@ from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of
 from jaxsudoku.techniques.registry import NUMBERS, names_up_to
 from jaxsudoku.techniques.solving import TechniqueKernel
 
+#: The part of a default batch that attempts are made in at a time; 8 where none is named.
+_PARTS = {"cpu": 2}
 #: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
 #: on wider boards there are fewer, as each takes longer.
 _RETRIES, _RETRIES_WITH_STEPS = 1024, 256
@@ -62,6 +67,7 @@ def generate(
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
+    results: Results = "host",
     **options: object,
 ) -> Puzzles:
     """Generates puzzles with exactly one solution each, or instances with holes, on all devices and cores.
@@ -75,6 +81,8 @@ def generate(
       devices: the devices; None for all of the default backend.
       progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
         True shows a bar on standard error.
+      results: "host" for numpy arrays; "device" for arrays of JAX on the first of the devices. What first attempts make
+        is then not copied to the host, but for its clues and ratings, and the puzzles if they are chosen by technique.
       **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``technique``, ``score``,
         ``pattern``, ``steps``, ``attempts``, ``holes``, ``given``.
 
@@ -91,7 +99,7 @@ def generate(
     config = settings_of(GenerateConfig, "generator", **options)
     with reports(progress) as report:
         generator = Generator(key, board, config, batch_size, devices)
-        return generator.make(first, count, lambda found, _: report(found, count))
+        return generator.make(first, count, lambda found, _: report(found, count), on_device(results))
 
 
 class Generator:
@@ -123,7 +131,8 @@ class Generator:
         self.board, self.config = board, config
         devices = used_devices(devices)
         if batch_size is None:
-            batch_size = max(default_batch_size(board, devices) // 8, 64 * len(devices))
+            part = _PARTS.get(devices[0].platform, 8)
+            batch_size = max(default_batch_size(board, devices) // part, 64 * len(devices))
             if config.holes is not None and search_restart(board) is not None:
                 batch_size = _HOLED * len(devices)
         self._climber: Engine | None = None
@@ -148,7 +157,9 @@ class Generator:
         if config.local_steps:
             self.stretch = max(self.stretch // 64, 1)
 
-    def make(self, first: int, count: int, progress: Report = lambda found, attempts: None) -> Puzzles:
+    def make(
+        self, first: int, count: int, progress: Report = lambda found, attempts: None, on_device: bool = False
+    ) -> Puzzles:
         """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate`` does.
 
         Args:
@@ -156,6 +167,7 @@ class Generator:
           count: the number of puzzles.
           progress: called with the number of puzzles found, and of attempts at each of the others, at the start, after
             each batch of attempts, and every ten seconds in between.
+          on_device: whether the puzzles are arrays of JAX on the first device.
         """
         told = (0, 0)
 
@@ -177,17 +189,21 @@ class Generator:
         # most puzzles need one attempt
         whole = self.engine.batch_size * self.engine.workers
         parts: list[np.ndarray] = []
+        placed: list[Puzzles] | None = [] if on_device else None
         for start in range(0, count, whole):
             part = everyone[start : start + whole]
-            parts.append(self._try(found, first, part, self._engine_for(count), 0, 1, again))
+            parts.append(self._try(found, first, part, self._engine_for(count), 0, 1, again, placed))
             tell(min(start + whole, count) - sum(map(len, parts)), 1)
-        missing, attempt = np.concatenate([everyone[:0], *parts]), 1
+        missing = retried = np.concatenate([everyone[:0], *parts])
+        attempt = 1
         while len(missing) and attempt < self.config.most_attempts:
             # several attempts in parallel; the first successful one counts
             parallel = min(max(self._retries // len(missing), 1), self.config.most_attempts - attempt)
             missing = self._try(found, first, missing, self.engine, attempt, parallel, again)
             attempt += parallel
             tell(count - len(missing), attempt)
+        if placed is not None:
+            found = jax.tree.map(functools.partial(_merged, retried), found, *placed)
         if not len(missing):
             return found
         kept = np.setdiff1d(np.arange(count), missing)
@@ -225,10 +241,12 @@ class Generator:
         attempt: int,
         parallel: int,
         report: Report,
+        placed: list[Puzzles] | None = None,
     ) -> np.ndarray:
         """Makes ``parallel`` attempts at each of the puzzles ``missing``, int[n]; stores successes in ``found``.
 
-        ``report`` is called as that of ``Engine.run``.
+        ``report`` is called as that of ``Engine.run``. If ``placed`` is a list, the results stay on the first device
+        and are added to it, one a puzzle.
 
         Returns:
           the puzzles that are still missing.
@@ -238,10 +256,15 @@ class Generator:
         padding = max(self._fewest_rows(engine, attempt) - size, 0)
         if engine is self.engine and not attempt:
             self._compiled = engine.split(size + padding)[0].stop
-        padded = [np.pad(values, (0, padding), constant_values=PADDING) for values in requests]
-        made = Puzzles(*(part[:size] for part in engine.run(np.stack(padded, axis=1), report)))
+        rows = np.stack([np.pad(values, (0, padding), constant_values=PADDING) for values in requests], axis=1)
+        run = engine.run if placed is None else engine.run_on_device
+        made = Puzzles(*(part[:size] for part in run(rows, report)))
         made = made._replace(rating=rating.reported(made.rating))
-        good = self._satisfies(made).reshape(parallel, -1)
+        good = self._satisfies(made)
+        if placed is not None:
+            placed.append(made)
+            return missing[~good]
+        good = good.reshape(parallel, -1)
         winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
         succeeded = good.any(axis=0)
         for whole, part in zip(found, made, strict=True):
@@ -267,11 +290,12 @@ class Generator:
         """Whether puzzles have the clues, the rating and the hardest technique of the settings: bool[n]."""
         fewest, most = self.config.clue_range(self.board.cells)
         low, high = self.config.rating_range()
-        good = made.solutions.any(axis=1) & (made.clues >= fewest) & (made.clues <= most)
+        solved, clues, ratings = map(np.array, (made.solutions.any(axis=1), made.clues, made.rating))
+        good: np.ndarray = solved & (clues >= fewest) & (clues <= most)
         if self.config.holes is None:
-            good &= (made.rating >= low) & (made.rating <= high)
+            good &= (ratings >= low) & (ratings <= high)
         if self._climber is not None:
-            good[good] = self._needs(made.puzzles[good])
+            good[good] = self._needs(np.asarray(made.puzzles)[good])
         return good
 
     def _needs(self, puzzles: np.ndarray) -> np.ndarray:
@@ -294,3 +318,9 @@ class Generator:
         rows = -len(puzzles) % self._climber.batch_size  # so that any number of puzzles runs one program
         padded = np.pad(puzzles, ((0, rows), (0, 0)), constant_values=255)
         return ratings_of(*(part[: len(puzzles)] for part in self._climber.run(padded)))
+
+
+def _merged(retried: np.ndarray, later: np.ndarray, *first: Array) -> Array:
+    """The rows of the first attempts [n, ...], in place of some, int[m], those of ``later`` numpy[n, ...]."""
+    rows = jnp.concatenate([jnp.asarray(later[:0]), *first])
+    return rows.at[retried].set(later[retried]) if len(retried) else rows

@@ -36,7 +36,7 @@ class Request(NamedTuple):
 
 
 class Puzzles(NamedTuple):
-    """Generated puzzles.
+    """Generated puzzles, arrays of numpy or, where results are wanted on a device, of JAX.
 
     Attributes:
       puzzles: uint8[N, cells], 0 = empty; each has exactly one solution, or with ``holes`` at least one.

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 else:
     AnyArray = Any  # so that reading annotations loads no JAX
 
+#: The CPU's number among the types of devices of DLPack.
+_DLPACK_CPU = 1
+
 #: What takes the place of functions that run on the host.
 IN_JIT = "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge"
 
@@ -32,3 +35,20 @@ def check_on_host(values: Any, name: str, instead: str = IN_JIT) -> None:
             f"{name} are traced, but this function runs on the host: it can't be jitted, vmapped or exported. "
             f"{instead}; see docs/jax.md"
         )
+
+
+def from_dlpack(values: Any) -> Any:
+    """An array of another library as one of numpy, or of JAX if it is on an accelerator; anything else as it is.
+
+    Memory is shared, not copied. Arrays of numpy and JAX are returned as they are, and what ``numpy.asarray`` takes.
+    """
+    import numpy as np
+
+    jax = sys.modules.get("jax")
+    if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__") or (jax and isinstance(values, jax.Array)):
+        return values
+    if values.__dlpack_device__()[0] == _DLPACK_CPU:
+        return values if hasattr(values, "__array__") else np.from_dlpack(values)
+    from jax import dlpack
+
+    return dlpack.from_dlpack(values)

@@ -1,11 +1,10 @@
-"""Arrays whose batch is spread over processes: the shares of this process, and results in the same places."""
+"""Arrays on devices, of one process or several: the shares of this process, and results in the same places."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import NamedSharding, PartitionSpec
 
 _ADVICE = "shard the batch alone, over devices of all processes: jax.NamedSharding(mesh, jax.P('batch'))"
@@ -17,13 +16,13 @@ def is_spread(values: Any) -> bool:
 
 
 class ProcessShards:
-    """An array that is sharded along its batch over several processes.
+    """An array on one device, or sharded along its batch over devices, of one process or several.
 
     A share is what one shard holds. Shards that are copies of each other count as one share, and are in one process.
     Everything but ``shares`` follows from the sharding, so an error is raised in all processes or in none.
 
     Args:
-      array: the array, for which ``is_spread`` holds.
+      array: the array.
       batch_axes: the number of leading axes that are the batch, at least one if the array can be sharded along it.
 
     Attributes:
@@ -32,21 +31,22 @@ class ProcessShards:
       devices: a device that holds each of them.
 
     Raises:
-      ValueError: the array is no batch, has a sharding other than a ``NamedSharding``, is sharded along other axes than
-        the batch's, or has copies of a shard in several processes, as a replicated array has.
+      ValueError: the array is on several devices and is no batch, has a sharding other than a ``NamedSharding``, is
+        sharded along other axes than the batch's, or has copies of a shard in several processes, as a replicated array
+        has.
     """
 
     def __init__(self, array: jax.Array, batch_axes: int) -> None:
         sharding = array.sharding
-        if not isinstance(sharding, NamedSharding):
-            raise ValueError(f"an array over several processes is sharded by {sharding}, no NamedSharding; {_ADVICE}")
-        item = array.shape[batch_axes:]
-        if not batch_axes:
-            raise ValueError(f"one puzzle, {array.dtype}{list(array.shape)}, on several processes; {_ADVICE}")
-        if sharding.shard_shape(array.shape)[batch_axes:] != item:
-            raise ValueError(
-                f"puzzles over several processes are sharded along their cells, {sharding.spec}; {_ADVICE}"
-            )
+        if len(sharding.device_set) > 1:
+            if not isinstance(sharding, NamedSharding):
+                raise ValueError(f"an array over several devices is sharded by {sharding}, no NamedSharding; {_ADVICE}")
+            if not batch_axes:
+                raise ValueError(f"one puzzle, {array.dtype}{list(array.shape)}, on several devices; {_ADVICE}")
+            if sharding.shard_shape(array.shape)[batch_axes:] != array.shape[batch_axes:]:
+                raise ValueError(
+                    f"puzzles over several devices are sharded along their cells, {sharding.spec}; {_ADVICE}"
+                )
         self._array, self._batch_axes = array, batch_axes
         self._holders: dict[tuple[int, ...], list[jax.Device]] = {}
         for number, (device, index) in enumerate(sharding.devices_indices_map(array.shape).items()):
@@ -58,8 +58,8 @@ class ProcessShards:
             among = sorted({device.process_index for device in holders})
             if len(among) > 1:
                 raise ValueError(
-                    f"processes {', '.join(map(str, among))} hold the same puzzles, {sharding.spec} on "
-                    f"{dict(sharding.mesh.shape)}, and each would solve them; {_ADVICE}"
+                    f"processes {', '.join(map(str, among))} hold the same puzzles, {sharding}, and each would solve "
+                    f"them; {_ADVICE}"
                 )
         here = jax.process_index()
         self._starts = sorted(self._holders)
@@ -69,31 +69,31 @@ class ProcessShards:
         ]
         self.devices = [self._holders[self._starts[position]][0] for position in self.positions]
 
-    def shares(self) -> list[np.ndarray]:
-        """The shares that this process holds, [s, ...], with one axis for the batch."""
+    def shares(self) -> list[jax.Array]:
+        """The shares that this process holds, [s, ...], with one axis for the batch, each on its device."""
         data = {shard.device: shard.data for shard in self._array.addressable_shards}
         item = self._array.shape[self._batch_axes :]
-        return [np.asarray(data[device]).reshape(-1, *item) for device in self.devices]
+        return [data[device].reshape(-1, *item) for device in self.devices]
 
     def assemble(self, results: list[Any], empty: Any) -> Any:
-        """Arrays over all processes, sharded along the batch as this one is.
+        """Arrays on the same devices, sharded along the batch as this one is.
 
         Args:
           results: for each of ``positions`` a pytree of arrays [s, ...], row by row for its share.
           empty: such a pytree for no rows, from which a process that holds no share knows dtypes and shapes.
 
         Returns:
-          the pytree, of global arrays [*b, ...].
+          the pytree, of arrays [*b, ...].
         """
-        sharding = self._array.sharding
-        assert isinstance(sharding, NamedSharding)
+        sharding = place = self._array.sharding
         batch = self._array.shape[: self._batch_axes]
         share = sharding.shard_shape(self._array.shape)[: self._batch_axes]
-        spec = PartitionSpec(*sharding.spec[: self._batch_axes])
-        place = NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
+        if isinstance(sharding, NamedSharding):
+            spec = PartitionSpec(*sharding.spec[: self._batch_axes])
+            place = NamedSharding(sharding.mesh, spec, memory_kind=sharding.memory_kind)
         holders = [self._holders[self._starts[position]] for position in self.positions]
 
-        def whole(empty: np.ndarray, *parts: np.ndarray) -> jax.Array:
+        def whole(empty: Any, *parts: Any) -> jax.Array:
             item = empty.shape[1:]
             placed = [
                 jax.device_put(part.reshape(share + item), device)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import jax
 import numpy as np
 
 from jaxsudoku import solvers
-from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.board import Board
 from jaxsudoku.core.status import CAUSE
-from jaxsudoku.engine.batches import Engine, Kernel, Limits, PuzzleItems, with_candidates
-from jaxsudoku.engine.inputs import as_candidates, as_marked, as_puzzles
+from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, with_candidates
+from jaxsudoku.engine.inputs import as_candidates, as_marked
+from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact.uniqueness import CountKernel, lane_limits
 from jaxsudoku.io import Chunk, Errors
-from jaxsudoku.runtime.process_shards import ProcessShards, is_spread
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
@@ -31,6 +31,11 @@ if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
 
+@overload
+def solve(
+    puzzles: Any, board: Board | None = None, *, results: Literal["device"], **options: Any
+) -> Solution[jax.Array]: ...
+@overload
 def solve(
     puzzles: Any,
     board: Board | None = None,
@@ -44,22 +49,41 @@ def solve(
     progress: Report | bool | None = None,
     keep_partial: bool = False,
     errors: Errors = "raise",
+    results: Literal["host"] = "host",
     **options: Any,
-) -> Solution[np.ndarray]:
+) -> Solution[np.ndarray]: ...
+def solve(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    solver: str = "exact",
+    network: Network | str | os.PathLike[str] | None = None,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    keep_partial: bool = False,
+    errors: Errors = "raise",
+    results: Results = "host",
+    **options: Any,
+) -> Solution[Any]:
     """Solves puzzles on all devices, and on a CPU on all cores.
 
     Compiled programs are cached on disk, in ``$XDG_CACHE_HOME/jaxsudoku`` or ``~/.cache/jaxsudoku``, for other
     processes. JAX's own settings of the persistent compilation cache take precedence and are not changed;
     ``JAXSUDOKU_CACHE=0`` in the environment disables the cache. This holds for everything that the library compiles.
 
-    A global array, whose batch is sharded over the processes of ``jax.distributed``, is solved where it lies. All
-    processes call, and each solves the part that it holds, by programs of its own that do not communicate. The results
-    are global arrays of JAX, sharded along the batch in the same way; docs/scaling.md has more.
+    With ``results="device"`` an array of JAX is solved where it lies, on one device or sharded along its batch over
+    several; puzzles and results are not copied to the host. So is a global array in any case, whose batch is sharded
+    over the processes of ``jax.distributed``: all processes call, and each solves the part that it holds, by programs
+    of its own that do not communicate. docs/scaling.md has more.
 
     Args:
-      puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array or nested lists; or a
-        text or a sequence of texts, such as a column of pandas, polars or pyarrow, each a puzzle in any form that
-        ``io.parse`` takes; or what ``read_puzzles`` and ``parse`` give with ``errors="mark"``.
+      puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array (of numpy, JAX, or by
+        DLPack of PyTorch or CuPy) or nested lists; or a text or a sequence of texts, such as a column of pandas, polars
+        or pyarrow, each a puzzle in any form that ``io.parse`` takes; or what ``read_puzzles`` and ``parse`` give with
+        ``errors="mark"``.
       board: the board; by default the classic one of the puzzles' size.
       candidates: of positions in play: the digits that their open cells may hold, bool[*b, side, cells]; None for all.
         The exact search searches within them. A solution of any other solver that is not within them counts as
@@ -69,37 +93,37 @@ def solve(
         default. A network whose architecture serves every board is adapted to this board.
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on all devices at a time; by default as many as suit the machine.
-      devices: the devices to use, all of this process; by default all that it has of the default backend. Not with a
-        global array.
+      devices: the devices to use, all of this process; by default all that it has of the default backend. Not with
+        results on devices.
       progress: called with the puzzles done and the number of puzzles, at the start, after each batch, and every ten
         seconds in between; True shows the stage, a bar, the rate and the time left on the standard error.
       keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, in place of zeros; the
         givens if the solver has none.
       errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error that names the first,
         or "mark" them: the others are solved, and these have the status MALFORMED and a cause in ``stats``.
+      results: "host" for numpy arrays; or "device" for arrays of JAX on the device, or devices, of the puzzles. Puzzles
+        that are no arrays of JAX are then put on the default device. Not with candidates or marked errors.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
-      A ``Solution`` of numpy arrays: grids uint8 of the puzzles' shape ([*b, cells] for texts), status int8[*b],
-      iterations int32[*b], and in ``stats`` network_calls int32[*b] from guided solvers, errors int32[*b] and history
-      int32[*b, steps] from population solvers.
+      A ``Solution`` of numpy arrays, or of arrays of JAX: grids uint8 of the puzzles' shape ([*b, cells] for texts),
+      status int8[*b], iterations int32[*b], and in ``stats`` network_calls int32[*b] from guided solvers, errors
+      int32[*b] and history int32[*b, steps] from population solvers.
 
     Raises:
       ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; candidates of another
         shape or dtype; an unknown solver or option; a network of another board, or with parameters that do not fit its
-        architecture or are not finite; a network for a solver that takes none; a global array that is replicated,
-        sharded along its cells, or given with candidates.
+        architecture or are not finite; a network for a solver that takes none; unknown ``results``, or arguments that
+        these exclude; an array that is sharded along its cells, or over processes that hold the same puzzles.
       TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
     listed = candidates is not None and solvers.get(solver).within
     config = solvers.make_config(solvers.get(solver), **options)
     kernel = SolveKernel(solver, config, bool(keep_partial), listed)
-    if is_spread(puzzles):
-        _refuse(candidates)
-        board, _ = board_of_grids(puzzles.shape, board)
-        return _run_spread(
-            kernel, puzzles, board, key, batch_size, devices, networks_for(solver, network, board), progress
-        )
+    if stay_on_devices(puzzles, results):
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates)
+        found = placed.run(kernel, key, networks_for(solver, network, placed.board), progress)
+        return placed.assemble([part._replace(grids=part.grids.reshape(-1, *placed.item)) for part in found])
     marked = as_marked(puzzles, board, errors)
     engine = Engine(kernel, marked.board, key, batch_size, devices, networks_for(solver, network, marked.board))
     allowed = None if candidates is None else as_candidates(candidates, marked)
@@ -144,6 +168,11 @@ def networks_for(
     return (network,)
 
 
+@overload
+def count_solutions(
+    puzzles: Any, board: Board | None = None, *, results: Literal["device"], **options: Any
+) -> jax.Array: ...
+@overload
 def count_solutions(
     puzzles: Any,
     board: Board | None = None,
@@ -155,38 +184,46 @@ def count_solutions(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
     errors: Errors = "raise",
+    results: Literal["host"] = "host",
     **options: Any,
-) -> np.ndarray:
+) -> np.ndarray: ...
+def count_solutions(
+    puzzles: Any,
+    board: Board | None = None,
+    *,
+    candidates: Any = None,
+    limit: int = 2,
+    key: jax.Array | int = 0,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+    progress: Report | bool | None = None,
+    errors: Errors = "raise",
+    results: Results = "host",
+    **options: Any,
+) -> Any:
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
 
     Args:
       puzzles, board, candidates: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
-      key, batch_size, devices, progress, errors: as in ``solve``.
+      key, batch_size, devices, progress, errors, results: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget`` and ``levels``.
 
     Returns:
-      int32[*b], -1 for a malformed puzzle; for a global array a ``jax.Array`` that is sharded like it.
+      int32[*b], -1 for a malformed puzzle; on devices an array of JAX.
 
     Raises:
       ValueError: as in ``solve``; a limit below 1; a budget or levels, which would make counts meaningless.
     """
     kernel = count_kernel(limit, candidates is not None, **options)
-    if is_spread(puzzles):
-        _refuse(candidates)
-        board, _ = board_of_grids(puzzles.shape, board)
-        return _run_spread(kernel, puzzles, board, key, batch_size, devices, (), progress)
+    if stay_on_devices(puzzles, results):
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates)
+        return placed.assemble([part.counts for part in placed.run(kernel, key, (), progress)])
     marked = as_marked(puzzles, board, errors)
     engine = Engine(kernel, marked.board, key, batch_size, devices)
     allowed = None if candidates is None else as_candidates(candidates, marked)
     counts = _run(engine, marked.searchable, allowed, progress).counts
     return counts if marked.good.all() else np.where(marked.good, counts, np.int32(-1))
-
-
-def _refuse(candidates: Any) -> None:
-    """Raises ValueError if there are candidates of a global array."""
-    if candidates is not None:
-        raise ValueError("puzzles over several processes are solved without candidates; give what this process holds")
 
 
 # ---------------------------------------------------------------------- kernels
@@ -249,36 +286,3 @@ def _run(engine: Engine, puzzles: np.ndarray, candidates: np.ndarray | None, pro
     with reports(progress) as report:
         flat = engine.run(with_candidates(puzzles.reshape(-1, cells), listed), report)
     return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)
-
-
-def _run_spread(
-    kernel: Kernel,
-    puzzles: jax.Array,
-    board: Board,
-    key: jax.Array | int,
-    batch_size: int | None,
-    devices: Sequence[jax.Device] | None,
-    shared: tuple[Any, ...],
-    progress: Report | bool | None,
-) -> Any:
-    """The kernel's results for puzzles that are spread over processes, as arrays that are spread in the same way.
-
-    Each process runs an engine of its own on the devices that hold its puzzles. ``progress`` counts its puzzles alone.
-    """
-    if devices is not None:
-        raise ValueError("puzzles over several processes are solved on the devices that hold them; leave out devices")
-    item = puzzles.shape[len(board_of_grids(puzzles.shape, board)[1]) :]
-    spread = ProcessShards(puzzles, puzzles.ndim - len(item))
-    here = len(spread.positions)
-    if batch_size is not None:  # that of all devices
-        batch_size = -(-whole_number("batch_size", batch_size, 1) // spread.count) * max(here, 1)
-    engine = Engine(kernel, board, key, batch_size, spread.devices or None, shared)
-    as_puzzles(np.empty((0, *item), puzzles.dtype), board)  # a wrong dtype is an error in all processes
-    shares = [as_puzzles(share, board)[0] for share in spread.shares()]
-    with reports(progress) as report:
-        results = engine.run_shares(shares, spread.positions, spread.count, report)
-
-    def shaped(result: Any) -> Any:
-        return result._replace(grids=result.grids.reshape(-1, *item)) if isinstance(result, Solution) else result.counts
-
-    return spread.assemble([shaped(result) for result in results], shaped(engine.nothing()))

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.placed import PlacedPuzzles
 from jaxsudoku.engine.tables import puzzle_columns, to_table
-from jaxsudoku.exact.uniqueness import solve_and_count
+from jaxsudoku.exact.exact_config import ExactConfig
+from jaxsudoku.exact.uniqueness import CountKernel, solve_and_count
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
 from .registry import TECHNIQUES
@@ -19,7 +22,7 @@ from .solving import TechniqueKernel
 
 
 class TechniqueRatings(NamedTuple):
-    """Ratings of puzzles by technique.
+    """Ratings of puzzles by technique, arrays of numpy or, where results are wanted on devices, of JAX.
 
     Attributes:
       technique: int8[*b], the number of the hardest technique needed in ``techniques.TECHNIQUES``; -1 where there is
@@ -58,17 +61,18 @@ class TechniqueRatings(NamedTuple):
         return to_table({"puzzle": texts, "clues": clues, "score": np.reshape(self.score, -1), "technique": names})
 
 
-def ratings_of(hardest: np.ndarray, solved: np.ndarray) -> TechniqueRatings:
-    """The ratings of puzzles with exactly one solution.
+def ratings_of(hardest: Any, solved: Any, proper: Any = True) -> TechniqueRatings:
+    """The ratings of puzzles, as arrays of the arguments' kind, numpy's or JAX's.
 
     Args:
       hardest: int8[N], the number of the hardest technique used, -1 for none.
       solved: bool[N], whether techniques solve the puzzle.
+      proper: bool[N], whether it has exactly one solution.
     """
-    scores = np.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)
-    return TechniqueRatings(
-        np.where(solved, hardest, np.int8(-1)), np.where(solved, scores[hardest], np.float32(np.inf))
-    )
+    lib: Any = jnp if isinstance(hardest, jax.Array) else np
+    scores = lib.array([*(technique.score for technique in TECHNIQUES), 0], np.float32)[hardest]
+    scores = lib.where(proper, lib.where(solved, scores, np.float32(np.inf)), np.float32(np.nan))
+    return TechniqueRatings(lib.where(solved, hardest, np.int8(-1)), scores)
 
 
 def rate_by_technique(
@@ -99,5 +103,17 @@ def rate_by_technique(
         _, counts = solve_and_count(puzzles, board, report=lambda done, count: report(0, count), **proofs)
         proper = counts == 1
         # those without exactly one solution are replaced by invalid ones, which take no work
-        found = ratings_of(*engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report))
-    return found._replace(score=np.where(proper, found.score, np.float32(np.nan)))
+        hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
+    return ratings_of(hardest, solved, proper)
+
+
+def rate_placed(
+    puzzles: PlacedPuzzles, names: tuple[str, ...] | None = None, progress: Report | bool | None = None
+) -> TechniqueRatings:
+    """``rate_by_technique`` of puzzles on devices, where the ratings are too."""
+    proper = [found.counts == 1 for found in puzzles.run(CountKernel(ExactConfig(), grids=False))]
+    pairs = zip(proper[1:], puzzles.shares, strict=True)
+    shares = [jnp.where(is_proper[:, None], share, jnp.uint8(255)) for is_proper, share in pairs]
+    found = zip(puzzles.run(TechniqueKernel(names), 0, (), progress, shares), proper, strict=True)
+    rated: TechniqueRatings = puzzles.assemble([ratings_of(hardest, solved, one) for (hardest, solved), one in found])
+    return rated

@@ -56,6 +56,7 @@ SOLVE = {
     "square": lambda: js.solve(spread(puzzles[:60].reshape(60, 4, 4), automatic), js.Board.classic(4), **small),
     "two axes": lambda: js.solve(spread(puzzles[:60].reshape(12, 5, 16)), **small),
     "counts": lambda: js.count_solutions(spread(puzzles), limit=5, **kernel),
+    "ratings": lambda: js.rate(spread(puzzles), batch_size=64, searches=1),
     "empty": lambda: js.solve(spread(puzzles[:0]), **small),
     "search": lambda: compiled(search),
     "mapped": lambda: compiled(jax.shard_map(search, mesh=mesh, in_specs=P("batch"), out_specs=P("batch"))),
@@ -76,7 +77,7 @@ ERRORS = {
     "board": lambda: js.solve(spread(puzzles), js.Board.classic(6)),
     "ambiguous": lambda: js.solve(spread(np.zeros((16, 16), np.uint8), ends)),
     "uneven": lambda: js.solve(spread(puzzles[:-1])),
-    "rate": lambda: js.rate(spread(puzzles)),
+    "rules": lambda: js.weakest_rules(spread(puzzles)),
     "solver": lambda: js.solve(spread(puzzles), solver="exat"),
     "others": lambda: js.solve(puzzles, devices=jax.devices()),
 }
@@ -151,7 +152,7 @@ def found(folder: Path, count: int, devices: int, cases: list[str]) -> Found:
 
 
 #: Cases that are run in two processes with two devices each, then those that are run in three with one each.
-FEW = ["solve", "square", "two axes", "counts", "empty"]
+FEW = ["solve", "square", "two axes", "counts", "ratings", "empty"]
 OTHERS = ["solve", "counts", "search", "mapped", "annealing"]
 
 
@@ -238,15 +239,15 @@ def test_copies_inside_a_process_and_a_part_of_the_devices_are_well(several):
 
 ERRORS = {
     "replicated": "ValueError: processes 0, 1.* hold the same puzzles.*shard the batch alone, over devices of all",
-    "cells": "ValueError: puzzles over several processes are sharded along their cells, .*'batch'.*shard the batch",
-    "one puzzle": r"ValueError: one puzzle, uint8\[16\], on several processes; shard the batch",
+    "cells": "ValueError: puzzles over several devices are sharded along their cells, .*'batch'.*shard the batch",
+    "one puzzle": r"ValueError: one puzzle, uint8\[16\], on several devices; shard the batch",
     "floats": "ValueError: puzzles of dtype float32; they must be integers",
     "values": r"ValueError: puzzles hold values outside 0\.\.4",
     "devices": "ValueError: .* are solved on the devices that hold them; leave out devices",
     "board": r"ValueError: grids of shape \(240, 16\); a board of .* takes",
     "ambiguous": r"ValueError: grids of shape \(16, 16\) are ambiguous",
     "uneven": r"\w*Error: .*239",  # JAX makes no such array
-    "rate": "ValueError: an array that is spread over several processes; solve and count_solutions take it",
+    "rules": "ValueError: an array that is spread over several processes; solve, count_solutions and rate take it",
     "solver": "ValueError: unknown solver 'exat'",
     "others": "ValueError: .* belongs to another process: an engine runs on the devices of its own process",
 }
@@ -271,18 +272,18 @@ def test_arrays_of_one_process_are_not_spread():
 
 
 def test_shares_are_put_together_again():
-    """Of one process, in which they are those of all devices."""
+    """Of one process, in which they are those of all devices; with a mesh or without."""
     puzzles = puzzles_for_all()[:8]
     mesh = jax.make_mesh((1, 1), ("batch", "copy"))
-    array = jax.device_put(puzzles, jax.NamedSharding(mesh, jax.P("batch")))
-    spread = ProcessShards(array, 1)
-    assert (spread.count, spread.positions, spread.devices) == (1, [0], jax.devices()[:1])
-    (share,) = spread.shares()
-    np.testing.assert_array_equal(share, puzzles)
-    again = spread.assemble([{"sums": share.sum(axis=1, dtype=np.int32)}], {"sums": np.zeros(0, np.int32)})
-    np.testing.assert_array_equal(again["sums"], puzzles.sum(axis=1))
-    with pytest.raises(ValueError, match="no NamedSharding; shard the batch alone"):
-        ProcessShards(jax.numpy.asarray(puzzles), 1)
+    for place in (jax.NamedSharding(mesh, jax.P("batch")), None):
+        array = jax.device_put(puzzles, place)
+        spread = ProcessShards(array, 1)
+        assert (spread.count, spread.positions, spread.devices) == (1, [0], jax.devices()[:1])
+        (share,) = spread.shares()
+        np.testing.assert_array_equal(share, puzzles)
+        again = spread.assemble([{"sums": share.sum(axis=1, dtype=np.int32)}], {"sums": np.zeros(0, np.int32)})
+        np.testing.assert_array_equal(again["sums"], puzzles.sum(axis=1))
+        assert again["sums"].sharding == (jax.NamedSharding(mesh, jax.P("batch")) if place else array.sharding)
 
 
 @pytest.mark.slow

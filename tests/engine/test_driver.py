@@ -323,13 +323,6 @@ def test_candidates_of_another_shape_or_dtype_are_refused(candidates):
             answer(np.zeros((2, 16), np.uint8), candidates=candidates)
 
 
-def test_candidates_of_a_global_array_are_refused(monkeypatch):
-    monkeypatch.setattr(driver, "is_spread", lambda puzzles: True)
-    for answer in (js.solve, js.count_solutions):
-        with pytest.raises(ValueError, match="puzzles over several processes are solved without candidates"):
-            answer(np.zeros((2, 16), np.uint8), candidates=np.ones((2, 4, 16), bool))
-
-
 # ---------------------------------------------------------------------- batches
 
 
@@ -414,13 +407,17 @@ def test_shapes_of_what_is_shared_are_enough_to_compile():
 
 @pytest.mark.parametrize("size", [0, 1, 64, 65, 1000, 5000])
 @pytest.mark.parametrize("batch_size", [1, 64, 100_000])
-def test_a_split_covers_all_in_even_parts(size, batch_size):
-    engine = Engine(driver.count_kernel(1), FOUR, batch_size=batch_size)
+@pytest.mark.parametrize("cores", [1, 3])
+def test_a_split_is_whole_batches_and_even_ones_of_what_is_left(monkeypatch, size, batch_size, cores):
+    monkeypatch.setattr("jaxsudoku.engine.batches.usable_cores", lambda: cores)
+    engine = Engine(driver.count_kernel(1, lanes=32), FOUR, batch_size=batch_size)
     parts = engine.split(size)
     assert [index for part in parts for index in range(size)[part]] == list(range(size))
     lengths = [part.stop - part.start for part in parts]
-    assert max(lengths) <= batch_size
-    assert max(lengths) - min(lengths) <= 1
+    rest = lengths[size // (batch_size * cores) * cores :]
+    assert lengths[: -len(rest) or None] == [batch_size] * (len(lengths) - len(rest))
+    assert not rest or (max(rest) <= batch_size and max(rest) - min(rest) <= 1)
+    assert len(rest) <= cores
 
 
 def test_automatic_batches_suit_the_solver(monkeypatch):
@@ -460,9 +457,10 @@ def test_the_judge_has_the_last_word(monkeypatch):
 
     oracle = dataclasses.replace(solvers.get("exact"), name="oracle", function=claim, complete=False)
     monkeypatch.setitem(solvers.SOLVERS, "oracle", oracle)
-    solution = js.solve(reference.unique(FOUR, 5), solver="oracle", batch_size=8)
-    assert (solution.status == Status.UNSOLVED).all()
-    assert not solution.grids.any()
+    for results in ("host", "device"):
+        solution = js.solve(reference.unique(FOUR, 5), solver="oracle", batch_size=8, results=results)
+        assert (solution.status == Status.UNSOLVED).all()
+        assert not solution.grids.any()
 
 
 def test_the_judge_checks_grids_in_parts_of_any_size():

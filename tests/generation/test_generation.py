@@ -14,7 +14,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import generation
 from jaxsudoku.core.board import Board
-from jaxsudoku.generation import patterns
+from jaxsudoku.generation import generator, patterns
 from jaxsudoku.techniques.ratings import TechniqueRatings
 from jaxsudoku.techniques.registry import NUMBERS
 
@@ -100,6 +100,21 @@ def test_a_number_of_clues():
     assert set(several.clues.tolist()) == {5, 6, 7, 8, 9}
     full = generate(0, 40, FOUR, clues=16)
     np.testing.assert_array_equal(full.puzzles, full.solutions)
+
+
+def test_puzzles_on_a_device_are_those_of_numpy_arrays(monkeypatch):
+    """Some are found by later attempts, which fill the places of the first."""
+    merged, retried = generator._merged, []
+    monkeypatch.setattr(generator, "_merged", lambda rows, *parts: (retried.append(len(rows)), merged(rows, *parts))[1])
+    some = functools.partial(generate, 0, 40, FOUR, clues=4, attempts=20)
+    made, placed = some(), some(results="device")
+    for one, other in zip(placed, made, strict=True):
+        assert isinstance(one, jax.Array) and one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+    assert 0 < retried[0] < 40
+    assert generate(0, 0, FOUR, results="device").puzzles.shape == (0, 16)
+    with pytest.raises(ValueError, match="unknown results 'gpu'"):
+        generate(0, 1, FOUR, results="gpu")
 
 
 def test_a_technique_that_all_puzzles_need():

@@ -138,12 +138,13 @@ def test_the_command_measures_shipped_sets_by_default(script, monkeypatch):
     assert set(script("throughput")._parse().sets) <= set(js.shipped.names())
 
 
-def test_the_command_runs_from_beginning_to_end(script, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize("options", [[], ["--host"]])
+def test_the_command_runs_from_beginning_to_end(script, monkeypatch, capsys, tmp_path, options):
     file = tmp_path / "figures.json"
     argv = ["throughput.py", "--sets", "4x4", "--puzzles", "128", "--repeat", "1", "--data", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [*argv, "--json", str(file)])
+    monkeypatch.setattr(sys, "argv", [*argv, *options, "--json", str(file)])
     assert script("throughput").main() == 0
-    assert "128 solved; tiled from 100" in capsys.readouterr().out
+    assert "128 solved; tiled from 100" + "; host alone" * len(options) in capsys.readouterr().out
     (row,) = json.loads(file.read_text())["rows"]
     assert row["source"] == "4x4.txt (shipped)" and row["outcome"] == {"solved": 128}
 
