@@ -24,9 +24,11 @@ then 1. NVIDIA targets need jax's CUDA plugin (``pip install 'jax[cuda12]'``), T
 from __future__ import annotations
 
 import argparse
+import atexit
 import functools
 import os
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -40,10 +42,6 @@ import report
 import sets
 from sets import PuzzleSet
 from targets import TARGETS, Target
-
-#: What the compiler of Pallas' kernels for GPUs says of them, each compiled once for all programs.
-_NOTES = tempfile.TemporaryDirectory()
-os.environ |= {"MOSAIC_GPU_DUMP_PTXAS": "1", "MOSAIC_GPU_DUMP_TO": _NOTES.name}
 
 #: Seconds that a kernel's launch takes, assumed.
 _LAUNCH = 2e-6
@@ -96,11 +94,12 @@ def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: 
     import programs
 
     program = programs.make(name, target.devices(), side, items)
+    notes = _notes()
     start = time.perf_counter()
     compiled = program.compile()
     seconds = time.perf_counter() - start
     memory, text = compiled.memory_analysis(), compiled.as_text()
-    said = "".join(file.read_text() for file in Path(_NOTES.name).glob("*.ptxas")) if hlo_cost.MOSAIC in text else ""
+    said = "".join(file.read_text() for file in notes.glob("*.ptxas")) if hlo_cost.MOSAIC in text else ""
     used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
     used -= memory.alias_size_in_bytes  # results in the place of arguments
     once = program.whole or not hlo_cost.loops(text)
@@ -128,6 +127,15 @@ def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: 
         "sets": [_prediction(program.kernel, step_seconds, chosen) for chosen in fitting],
         "error": f"does not fit: {used / 1e9:.1f} of {target.memory / 1e9:.1f} GB" if used > target.memory else None,
     }
+
+
+@functools.cache
+def _notes() -> Path:
+    """The folder where the compiler of Pallas' kernels for GPUs says what each takes; a kernel is compiled once."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    os.environ |= {"MOSAIC_GPU_DUMP_PTXAS": "1", "MOSAIC_GPU_DUMP_TO": folder}
+    return Path(folder)
 
 
 #: The steps of a kernel for a puzzle set, counted once for all targets.
