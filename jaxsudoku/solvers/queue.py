@@ -186,14 +186,16 @@ def run(
     few = -(-width // NARROWER) if narrows else 0
 
     def many(now: _Lanes) -> Array:
-        return (now.busy.sum() > few if few else now.at_work.any()) | queue.more(now.round)
+        return (now.busy.sum() > few) | queue.more(now.round)
 
-    now = lax.while_loop(many, functools.partial(_turn, method, queue, refills=True), now)
+    def some(now: _Lanes) -> Array:
+        return now.busy.any()
+
+    now = lax.while_loop(many, functools.partial(_turn, method, queue, many, refills=True), now)
     if few:
         left = _narrowed(few, method, now)
-        last = functools.partial(_turn, method, queue, refills=False)
-        now = lax.while_loop(lambda now: now.at_work.any(), last, left)
-    return _store_answers(method, queue, now).found
+        now = lax.while_loop(some, functools.partial(_turn, method, queue, some, refills=False), left)
+    return now.found
 
 
 def placed(nodes: Array, board: Board) -> Array:
@@ -226,11 +228,6 @@ class _Lanes(NamedTuple):
     def busy(self) -> Array:
         """bool[K], whether lanes have a puzzle."""
         return self.puzzle < len(self.found.status)
-
-    @property
-    def at_work(self) -> Array:
-        """bool[K], whether their puzzles are not done yet."""
-        return self.busy & ~self.ended
 
 
 class _Round(NamedTuple):
@@ -301,17 +298,24 @@ def _without_counts(found: Solution, waiting: Array) -> Solution:
     return found._replace(iterations=cleared(found.iterations), stats=jax.tree.map(cleared, found.stats))
 
 
-def _turn(method: Method[Any], queue: _Queue, now: _Lanes, *, refills: bool) -> _Lanes:
-    """Refills the idle lanes, or only stores the answers of those that have ended, and then takes a step."""
+def _turn(
+    method: Method[Any], queue: _Queue, going: Callable[[_Lanes], Array], now: _Lanes, *, refills: bool
+) -> _Lanes:
+    """Stores answers, refills idle lanes if asked to, and takes steps while ``going`` until there is more to store."""
 
-    def wanting(now: _Lanes) -> Array:
-        ended = now.ended.any()
-        if not refills or queue.runs == 1:
-            return ended
-        return ended | (~now.busy.all() & ((now.round.taken < now.round.size) | queue.begins(now.round, now.busy)))
+    def further(now: _Lanes) -> Array:
+        wanting = now.ended.any()
+        if refills and queue.runs > 1:
+            takes = (now.round.taken < now.round.size) | queue.begins(now.round, now.busy)
+            wanting |= ~now.busy.all() & takes
+        return going(now) & ~wanting
 
-    # a loop, as jax 0.10 copies a state that passes through ``lax.cond``
-    now = lax.while_loop(wanting, functools.partial(_refill if refills else _store_answers, method, queue), now)
+    now = (_refill if refills else _store_answers)(method, queue, now)
+    return lax.while_loop(further, functools.partial(_step, method), now)
+
+
+def _step(method: Method[Any], now: _Lanes) -> _Lanes:
+    """Takes a step of all lanes."""
     state = method.step(now.state)
     found = now.found
     if "history" in found.stats and method.error is not None:

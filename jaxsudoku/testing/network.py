@@ -30,26 +30,31 @@ from .failing import require
 
 
 def check_network(
-    network: Architecture | str | type[NetworkModule], config: Any = None, *, board: Board | None = None
+    network: Network | Architecture | str | type[NetworkModule], config: Any = None, *, board: Board | None = None
 ) -> None:
-    """Checks an architecture on four positions.
+    """Checks an architecture, or a network with its parameters, on four positions.
 
-    - Parameters are float32 and follow from the key alone.
-    - Outputs have the documented shapes and dtypes, are finite, small before training, and not the same for all
-      candidates.
+    - Outputs have the documented shapes and dtypes, are finite, and not the same for all candidates.
     - The outputs of a position do not depend on the other positions of the batch nor on its size, and are those of the
       last iteration of ``unroll``.
-    - A network is loaded as it was saved, bit for bit.
+    - Of an architecture: parameters are float32 and follow from the key alone; outputs are small before training; a
+      network is loaded as it was saved, bit for bit.
 
     Args:
-      network: an entry of the registry, its name, or the class of a module.
+      network: a network, as of ``networks.from_module``; an entry of the registry, its name, or the class of a module.
       config: its sizes; None for the defaults of an entry. A class needs them. Small ones compile in little time.
-      board: the board; None for the classic 4x4.
+      board: the board; None for the classic 4x4, or that of a network.
 
     Raises:
       AssertionError: a promise is broken; the message names it.
-      ValueError: a class without sizes, or a board that the architecture does not support.
+      ValueError: a class without sizes, sizes or a board for a network that has its own, or a board that the
+        architecture does not support.
     """
+    if isinstance(network, Network):
+        if config is not None or board is not None:
+            raise ValueError("a Network has its config and its board")
+        _check_outputs(network)
+        return
     if isinstance(network, str):
         network = get(network)
     if not isinstance(network, Architecture):
@@ -59,11 +64,8 @@ def check_network(
     board = board or Board.classic(4)
     forward = Forward(network.module, network.config() if config is None else config, board)
     made = Network(network.name, forward, _parameters(forward))
-    candidates, _ = positions(board, 4)
-    policy, value = check_outputs(made(candidates), candidates)
-    largest = max(np.abs(policy[candidates]).max(), np.abs(value).max())
+    largest = _check_outputs(made)
     require(largest < 4, f"an output before training is {largest}; it should be near 0")
-    _check_independence(made, candidates, policy, value)
     with mock.patch.dict(NETWORKS, {network.name: network}):
         _check_files(made)
 
@@ -92,6 +94,14 @@ def check_outputs(outputs: Outputs, candidates: np.ndarray) -> tuple[np.ndarray,
         require(False, f"an output of position {position} is not finite", candidates=candidates[position].astype(int))
     require(policy[candidates].std() > 1e-4, "the policy is the same for all candidates")
     return policy, value
+
+
+def _check_outputs(network: Network) -> float:
+    """The largest output for four positions, once all are known to be what they should be."""
+    candidates, _ = positions(network.board, 4)
+    policy, value = check_outputs(network(candidates), candidates)
+    _check_independence(network, candidates, policy, value)
+    return float(max(np.abs(policy[candidates]).max(), np.abs(value).max()))
 
 
 def _parameters(forward: Forward) -> Any:

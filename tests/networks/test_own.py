@@ -33,6 +33,7 @@ class Plain(nnx.Module):
             "value": (policy, value[:, None]),
             "batch": (policy[None], value[None, None]),
             "dtype": (policy, value > 0),
+            "mixed": (policy - policy.mean(axis=0), value),
             "alone": policy,
             "three": (policy, value, value),
         }
@@ -63,6 +64,14 @@ def test_guided_solvers_and_evaluate_take_it():
     solution = js.solve(PUZZLES, solver="iterative", network=own(), lanes=32)
     assert solution.status.shape == (5,)
     assert "Plain, 16 parameters" in str(js.evaluate(own(), reference.unique(BOARD, 5), BOARD))
+
+
+def test_check_network_takes_it():
+    js.testing.check_network(own())
+    with pytest.raises(AssertionError, match="policy of position . depends on the other positions"):
+        js.testing.check_network(networks.from_module(Plain(fault="mixed"), BOARD))
+    with pytest.raises(ValueError, match="a Network has its config and its board"):
+        js.testing.check_network(own(), board=BOARD)
 
 
 @pytest.mark.parametrize("fault", ["policy", "value", "batch", "dtype", "alone", "three"])
