@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 
 import jax
@@ -83,3 +84,12 @@ def test_a_search_on_an_older_gpu(monkeypatch):
 def test_a_branch_chooses_on_planes():
     with pytest.raises(ValueError, match='leave out branch or settle "bands"'):
         exact.search(EMPTY, branch=lambda board, planes, lanes: planes, settle="bands")
+
+
+@pytest.mark.parametrize("compiles", [False, True])
+def test_what_is_compiled_for_a_gpu_that_is_not_there(monkeypatch, compiles):
+    """A process that can compile for GPUs lowers for them with their settings, and for its CPU as ever."""
+    monkeypatch.setattr(devices, "compiles_for_gpus", lambda: compiles)
+    traced = jax.jit(functools.partial(exact.search, board=js.Board.classic(4))).trace(EMPTY)
+    assert ("mosaic_gpu" in traced.lower(lowering_platforms=("cuda",)).as_text()) == compiles
+    assert "mosaic_gpu" not in traced.lower(lowering_platforms=("cpu",)).as_text()

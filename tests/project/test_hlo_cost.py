@@ -203,6 +203,16 @@ def test_a_library_call_is_a_kernel_without_its_scratch_memory():
     assert hlo_cost.whole(room) == Cost()
 
 
+def test_a_kernel_for_gpus_reads_no_more_of_a_stack_than_it_writes():
+    kernel = entry(
+        "%stack = u32[29,100000]{1,0} parameter(0)",
+        "%bounds = s32[2]{0} parameter(1)",
+        "ROOT %k = (u32[28,100]{1,0}, u32[1,100]{1,0}) custom-call(%stack, %bounds), "
+        'custom_call_target="mosaic_gpu_v2"',
+    )
+    assert hlo_cost.whole(kernel) == Cost(1, 0, 2 * 29 * 400 + 8)
+
+
 def test_a_sort_reads_and_writes_all_its_arrays():
     lines = "%k = f32[100]{0} parameter(0)", "%v = s32[100]{0} parameter(1)"
     sort = "ROOT %s = (f32[100]{0}, s32[100]{0}) sort(%k, %v), dimensions={0}, to_apply=%compare"
