@@ -98,10 +98,10 @@ def parts(puzzles: np.ndarray, args: argparse.Namespace) -> Iterator[dict[str, A
     figures, _ = measured(lambda answer: judging.judge(placed, answer), answer)
     yield {"part": "judge", **figures, "note": ""}
     if args.trace:
-        search = jax.jit(functools.partial(exact.search, lanes=lanes, settle=args.settle[0]))
-        jax.block_until_ready(search(placed))
+        traced = jax.jit(functools.partial(exact.search, lanes=lanes, settle=args.settle[0]))
+        jax.block_until_ready(traced(placed))
         with jax.profiler.trace(args.trace):
-            jax.block_until_ready(search(placed))
+            jax.block_until_ready(traced(placed))
 
 
 def _equal(plan: Any, popped: Any, roots: np.ndarray) -> bool:

@@ -224,7 +224,7 @@ def solve(
     seconds = time.perf_counter() - start
     solved = (found.status == js.Status.SOLVED) & checking.rightly_solved(puzzles, found.grids)
     empty = np.where(solved, 0, (np.where(puzzles > 0, puzzles, found.grids) == 0).sum(axis=1))
-    iterations = found.stats.get("changes", found.iterations).astype(np.int64)
+    iterations = np.asarray(found.stats.get("changes", found.iterations), np.int64)
     if solver == "depth-first":
         # a node, but for the root, is a filling; all of them but those of the answer were erased
         fillings = iterations - 1
