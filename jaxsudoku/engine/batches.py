@@ -201,7 +201,7 @@ class Engine:
             every ten seconds in between.
         """
         shares = _shares(items, len(self.devices))
-        cuts, starts = self._cuts(shares), np.cumsum([0, *map(len, shares)]).tolist()
+        cuts, starts = self._cuts(shares, len(shares)), np.cumsum([0, *map(len, shares)]).tolist()
         # the results of a single batch need no copy, unless they would keep the memory of much padding
         own = len(cuts) == len(shares) == 1 and 2 * len(items) > self._padded(len(items))
         whole: list[Any] = []
@@ -251,18 +251,18 @@ class Engine:
         Returns:
           the results of each share, as arrays on its device.
         """
-        cuts = self._cuts(shares)
+        cuts = self._cuts(shares, count)
         batches = self._run_all(shares, cuts, positions, count, lambda _, results: results, progress)
         if not batches:
             return [self.nothing() for _ in shares]
         sizes = [tuple(len(share[cut]) for cut in cuts) for share in shares]
         return [_concatenated(results, size) for results, size in zip(zip(*batches, strict=True), sizes, strict=True)]
 
-    def _cuts(self, shares: Sequence[Any]) -> list[slice]:
-        """Cuts the items of each device into its parts of the batches."""
+    def _cuts(self, shares: Sequence[Any], count: int) -> list[slice]:
+        """Cuts the items of each device into its parts of the batches; of ``count`` devices in all engines."""
         longest = max(map(len, shares), default=0)
-        # what a device takes of a batch does not depend on the number of this engine's devices
-        return self.split(longest, -(-self.batch_size // len(shares))) if longest else []
+        # what a device takes of a batch does not depend on which of the devices are this engine's
+        return self.split(longest, -(-self.batch_size // len(shares)), count == 1) if longest else []
 
     def _run_all(
         self,
@@ -322,13 +322,13 @@ class Engine:
         results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number, *self.shared)
         return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
 
-    def split(self, size: int, most: int | None = None) -> list[slice]:
+    def split(self, size: int, most: int | None = None, alone: bool = True) -> list[slice]:
         """Cuts ``size`` items into batches of ``most``, None for the batch size, and what is left into even ones.
 
-        On a CPU less is left than such a batch for each core: at least one batch a core, unless these would be too
-        small. The first is the longest.
+        On a CPU less is left than such a batch for each core, if the engine is ``alone``: at least one batch a core,
+        unless these would be too small. The first is the longest.
         """
-        most, threads = most or self.batch_size, self.workers if self.threaded else 1
+        most, threads = most or self.batch_size, self.workers if self.threaded and alone else 1
         left = size % (most * threads)
         parts = max(-(-left // most), min(threads, left // self.limits.fewest), size == 0)
         even = (size - left + -(-left * part // parts) for part in range(1, parts + 1))
