@@ -66,7 +66,7 @@ class SolverConfig(Config):
 
         Args:
           board: the board of the puzzles.
-          platform: "cpu", "gpu" or "tpu".
+          platform: what ``devices.kind`` calls the device.
         """
         del board, platform
         return self
@@ -114,8 +114,7 @@ def search_lanes(board: Board, platform: str) -> int:
 def chip_bytes(board: Board) -> int:
     """Bytes that a block of planes takes on a TPU's chip with ``settle="pallas"``."""
     copies = 4  # the next block is read and the last one written meanwhile
-    sizes = (copies * board.candidates, 2 * board.cells, copies)
-    return sum(size * PLANE_BYTES for size in sizes)
+    return (copies * board.candidates + 2 * board.cells + copies) * PLANE_BYTES
 
 
 def band_box(board: Board) -> tuple[int, int] | None:

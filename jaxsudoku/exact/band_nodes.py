@@ -24,7 +24,7 @@ from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import like, vary_as
 
 #: Threads of a block of the kernel, of a node each.
-THREADS = 128
+_THREADS = 128
 
 #: All puzzles are encoded and decoded at once, and solutions are stored in the order of the puzzles.
 AT_ONCE = True
@@ -132,15 +132,15 @@ def by_kernel(plan: StackPlan, columns: Array, base: Array, popped: Array, inter
     Returns:
       the parts of ``Popped``, and the tags uint32[k, lanes].
     """
-    bands, lanes = Bands(plan.board), plan.lanes + -plan.lanes % THREADS
+    bands, lanes = Bands(plan.board), plan.lanes + -plan.lanes % _THREADS
     heights = _heights(bands, columns)
 
     def kernel(columns: Any, bounds: Any, *results: Any) -> None:
-        start = lax.axis_index("block") * THREADS
+        start = lax.axis_index("block") * _THREADS
 
         @pl.when(start < bounds[1])
         def _() -> None:
-            source, target = pl.ds(bounds[0] + start, THREADS), pl.ds(start, THREADS)
+            source, target = pl.ds(bounds[0] + start, _THREADS), pl.ds(start, _THREADS)
             node = iter(_node(plan, bands, [columns[row, source] for row in range(columns.shape[0])]))
             for result, height in zip(results, heights, strict=True):
                 for row in range(height):
@@ -149,7 +149,7 @@ def by_kernel(plan: StackPlan, columns: Array, base: Array, popped: Array, inter
     results = plgpu.kernel(
         kernel,
         out_type=tuple(like(columns, (height, lanes)) for height in heights),
-        grid=(lanes // THREADS,),
+        grid=(lanes // _THREADS,),
         grid_names=("block",),
         # no thread reads what another one writes
         compiler_params=plgpu.CompilerParams(
