@@ -1,7 +1,8 @@
 """The parts of an exact search of 9x9 on a device, each timed alone: what a step and the passes around it take.
 
 Puzzles are on the device, and a part's results stay there. Each part is called a few times without waiting between the
-calls, and the median of several such runs is divided by the calls. ``copy`` is the bandwidth that the device reaches.
+calls, and the median of several such runs is divided by the calls. ``copy`` is the bandwidth that the device reaches,
+``to host`` the bandwidth of results to the host, with page-locked memory and without.
 ``node`` is a step's nodes by ``settle="bands"``, by rounds of the rules; what a round takes is the slope. Its results
 are compared with the same rules on numpy arrays. ``planes`` is the same step on planes. The searches are whole, with
 results on the device.
@@ -49,6 +50,21 @@ def timed(function: Callable[..., Any], *given: Any, calls: int, repeat: int) ->
     return {"first_s": first, "seconds": statistics.median(runs)}, found
 
 
+def to_host(words: Any, page_locked: bool, repeat: int) -> dict[str, float]:
+    """Seconds of the first and of a later copy of a device's array to the host."""
+    import jax
+
+    from jaxsudoku.runtime import host_arrays
+
+    runs = []
+    for number in range(1 + repeat):
+        source = jax.block_until_ready(words + np.uint32(number))  # JAX keeps the host's copy of an array
+        start = time.perf_counter()
+        host_arrays.fetched(source, page_locked)
+        runs.append(time.perf_counter() - start)
+    return {"first_s": runs[0], "seconds": statistics.median(runs[1:])}
+
+
 def parts(puzzles: np.ndarray, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """The figures of each part, most important first."""
     import jax
@@ -70,6 +86,10 @@ def parts(puzzles: np.ndarray, args: argparse.Namespace) -> Iterator[dict[str, A
     words = jnp.arange(args.copied // 4, dtype=jnp.uint32)
     figures, _ = measured(lambda words: words + 1, words)
     yield {"part": "copy", **figures, "note": f"{2 * args.copied / figures['seconds'] / 1e9:,.0f} GB/s"}
+    for page_locked in (True, False):
+        figures = to_host(words, page_locked, args.repeat)
+        name = "to host, page-locked" if page_locked else "to host"
+        yield {"part": name, **figures, "note": f"{args.copied / figures['seconds'] / 1e9:,.1f} GB/s"}
     for settle in args.settle:
         search = functools.partial(exact.search, lanes=lanes, settle=settle)
         figures, found = measured(search, placed)

@@ -169,6 +169,11 @@ class Engine:
         placed: tuple[Any, ...] = jax.device_put(self.shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
         return placed
 
+    @functools.cached_property
+    def page_locked(self) -> bool:
+        """Whether results come to page-locked memory of the host."""
+        return host_arrays.page_locks(self.devices[0])
+
     def compile(self, size: int) -> Any:
         """Compiles for batches of ``size`` items in advance; returns the ``jax.stages.Compiled`` program.
 
@@ -355,10 +360,7 @@ class Engine:
                 by_device = [[shard[place].data for shard in shards] for place in range(len(parts))]
             if not on_host:
                 return [jax.tree.unflatten(structure, jax.block_until_ready(results)) for results in by_device]
-            for results in by_device:
-                for leaf in results:
-                    leaf.copy_to_host_async()
-            arrays = [[np.asarray(leaf) for leaf in results] for results in by_device]
+            arrays = host_arrays.fetched(by_device, self.page_locked)
         return [
             jax.tree.unflatten(structure, [leaf[: len(part)] for leaf in results])
             for part, results in zip(parts, arrays, strict=True)

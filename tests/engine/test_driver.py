@@ -349,6 +349,17 @@ def test_a_stream_keeps_its_order():
     )
 
 
+def test_results_by_page_locked_memory_are_the_same():
+    """As an accelerator's engine has them; a batch alone is returned as it comes."""
+    puzzles = np.concatenate([reference.unique(FOUR, 12), np.zeros((3, 16), np.uint8)])
+    engine, expected = counting(), counted(puzzles)
+    engine.page_locked = True
+    np.testing.assert_array_equal(engine.run(puzzles).counts, expected)
+    alone = engine.run(puzzles[-7:]).counts
+    np.testing.assert_array_equal(alone, expected[-7:])
+    alone[:] = 0
+
+
 def test_a_stream_holds_a_few_batches_at_a_time():
     engine = counting()
     drawn = 0

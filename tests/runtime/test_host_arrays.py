@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 
 from jaxsudoku.runtime import host_arrays
@@ -46,3 +47,18 @@ def test_a_read_only_array_becomes_writable_in_place():
     again = host_arrays.writable(values[:, 1:])
     again[...] = 0
     np.testing.assert_array_equal(values, [[0, 0, 0], [3, 0, 0]])
+
+
+def test_results_come_by_page_locked_memory():
+    """As an accelerator's do. A CPU has this kind of memory, and takes no copy of its own accord."""
+    values = {"small": np.arange(7, dtype=np.uint8), "large": np.arange(1 << 15, dtype=np.uint32).reshape(-1, 2)}
+    placed = jax.device_put(values)
+    assert not host_arrays.page_locks(jax.devices()[0])
+    for page_locked in (True, False):
+        found = host_arrays.fetched(placed, page_locked)
+        assert jax.tree.map(lambda array: (type(array), array.dtype), found) == {
+            name: (np.ndarray, array.dtype) for name, array in values.items()
+        }
+        jax.tree.map(np.testing.assert_array_equal, found, values)
+        copied = [found[name].ctypes.data != placed[name].unsafe_buffer_pointer() for name in values]
+        assert copied == [page_locked] * 2
