@@ -13,7 +13,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku import generation, networks, rating, solvers
-from jaxsudoku.core.tuning import SEARCHES
 from jaxsudoku.engine.batches import Engine, Kernel
 from jaxsudoku.solvers import driver
 
@@ -98,7 +97,7 @@ def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
     if name == "count":
         return driver.count_kernel(2), ()
     if name == "rate":
-        return rating.RatingKernel(SEARCHES), ()
+        return rating.RatingKernel(), (jax.ShapeDtypeStruct((), np.uint32),)
     if name == "weakest-rules":
         return rating.RulesKernel(), ()
     return driver.SolveKernel(name, solvers.make_config(solvers.get(name))), driver.networks_for(name, None, board)

@@ -39,14 +39,12 @@ _COLUMNS = (
 def measure(puzzles: np.ndarray, board: Any, up_to: str, repeat: int) -> tuple[dict[str, Any], np.ndarray]:
     """The row of a hardest technique, and the hardest techniques int8[N]; compiled before the clock starts."""
     import jaxsudoku as js
-    from jaxsudoku.engine.batches import Engine
-    from jaxsudoku.techniques.registry import names_up_to
-    from jaxsudoku.techniques.solving import TechniqueKernel
+    from jaxsudoku.techniques.ratings import technique_engine
 
     start = time.perf_counter()
     counts = js.count_solutions(puzzles, board=board)
     proof = time.perf_counter() - start
-    engine = Engine(TechniqueKernel(names_up_to(up_to)), board)
+    engine = technique_engine(board, up_to)
     engine.run(np.full_like(puzzles, 255))  # the same shapes, so the same program, and no work
     seconds = []
     for _ in range(repeat):

@@ -37,7 +37,7 @@ from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.suggestions import known_name
 from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.techniques.ratings import TechniqueRatings, rate_by_technique, rate_placed
-from jaxsudoku.techniques.registry import names_up_to
+from jaxsudoku.techniques.registry import program_for
 
 #: Names for ranges of ratings, easiest first: 0 (singles solve the puzzle), below 2, below 10, below 50, and from 50.
 GRADES = ("easy", "medium", "hard", "very hard", "extreme")
@@ -146,21 +146,21 @@ def rate(
         raise ValueError(f"{'key' if searches is None else 'searches'} is of ratings by nodes")
     if not by_technique and up_to is not None:
         raise ValueError("up_to is of ratings by technique")
-    names = None if up_to is None else names_up_to(up_to)
-    kernel = RatingKernel(SEARCHES if searches is None else whole_number("searches", searches, 1))
+    program_for(up_to)  # before anything runs
+    shared = (np.uint32(SEARCHES if searches is None else whole_number("searches", searches, 1)),)
     key = 0 if key is None else key
     if stay_on_devices(puzzles, results):
         placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors)
         if by_technique:
-            return rate_placed(placed, names, progress)
-        return placed.assemble([reported(part) for part in placed.run(kernel, key, (), progress)])
+            return rate_placed(placed, up_to, progress)
+        return placed.assemble([reported(part) for part in placed.run(RatingKernel(), key, shared, progress)])
     marked = as_marked(puzzles, board, errors)
     board, batch = marked.board, marked.good.shape
     flat = marked.searchable.reshape(-1, board.cells)
     if by_technique:
-        found = rate_by_technique(flat, board, names, batch_size=batch_size, devices=devices, progress=progress)
+        found = rate_by_technique(flat, board, up_to, batch_size=batch_size, devices=devices, progress=progress)
         return TechniqueRatings(*(values.reshape(batch) for values in found))
-    engine = Engine(kernel, board, key, batch_size, devices)
+    engine = Engine(RatingKernel(), board, key, batch_size, devices, shared)
     with reports(progress) as report:
         ratings = engine.run(flat, report)
     return reported(ratings).reshape(batch)
@@ -225,16 +225,18 @@ def branch_nodes(
     seed: Array,
     board: Board | None = None,
     *,
-    searches: int = SEARCHES,
+    searches: Array | None = None,
     lanes: int | None = None,
 ) -> Array:
     """The ratings of puzzles uint8[N, cells] as finite numbers; pure, all but the arrays static.
+
+    ``SEARCHES`` searches of each puzzle are made at a time.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       seed: uint32[2], random bits of the key.
       board: the board; None for the classic one of the puzzles' size.
-      searches: searches of each puzzle.
+      searches: uint32, the searches of each puzzle; None for ``SEARCHES``.
       lanes: as for ``exact.search``.
 
     Returns:
@@ -243,12 +245,48 @@ def branch_nodes(
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
-    numbers = jnp.arange(1, searches + 1, dtype=jnp.uint32)
-    seeds = mix(_hash(board, puzzles, seed)[:, None] + numbers * APART) | np.uint32(1)
+    hashes, most = _hash(board, puzzles, seed)[:, None], np.arange(1, SEARCHES + 1, dtype=np.uint32)
+    if searches is None:
+        total = _branches(board, puzzles, hashes, most, None, lanes)
+        searches = jnp.uint32(SEARCHES)
+    else:
+        last = searches
+
+        def some(start: Array, total: Array) -> Array:
+            numbers = start.astype(jnp.uint32) * np.uint32(SEARCHES) + most
+            return total + _branches(board, puzzles, hashes, numbers, numbers <= last, lanes)
+
+        total = lax.fori_loop(0, -(-searches.astype(jnp.int32) // SEARCHES), some, jnp.zeros(len(puzzles), jnp.float32))
+    ratings = total / searches.astype(jnp.float32)
+    ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
+    return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
+
+
+def _branches(
+    board: Board, puzzles: Array, hashes: Array, numbers: Any, wanted: Array | None, lanes: int | None
+) -> Array:
+    """The sum of the branch nodes of some searches of puzzles uint8[N, cells], float32[N].
+
+    Args:
+      board: the board.
+      puzzles: the puzzles.
+      hashes: uint32[N, 1], from which their seeds are drawn.
+      numbers: uint32[m], the numbers of the searches.
+      wanted: bool[m], which of them are made; None for all.
+      lanes: as for ``exact.search``.
+
+    Returns:
+      NaN for a puzzle without exactly one solution, else infinity if a search was cut off.
+    """
+    searches = len(numbers)
+    seeds = mix(hashes + numbers * APART) | np.uint32(1)
+    searched = jnp.repeat(puzzles, searches, axis=0)
+    if wanted is not None:
+        searched = jnp.where(jnp.tile(wanted, len(puzzles))[:, None], searched, jnp.uint8(255))
     # on large boards the trees are small only if conflict weights choose the cells; a search that restarts has no tree
     large = search_restart(board) is not None
     found = exact.search(
-        jnp.repeat(puzzles, searches, axis=0),
+        searched,
         board,
         seeds.reshape(-1),
         limit=2,
@@ -262,9 +300,8 @@ def branch_nodes(
     # every branch node has two children, so a tree of n nodes has (n - 1) / 2
     branches = ((found.iterations - 1) // 2).astype(jnp.float32)
     known = jnp.where(found.counts == 1, branches, jnp.nan)
-    ratings = jnp.where(found.iterations < BUDGET, known, jnp.inf).reshape(-1, searches).mean(axis=1)
-    ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
-    return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
+    nodes = jnp.where(found.iterations < BUDGET, known, jnp.inf).reshape(-1, searches)
+    return (nodes if wanted is None else jnp.where(wanted, nodes, 0)).sum(axis=1)
 
 
 def reported(ratings: Any) -> Any:
@@ -308,22 +345,20 @@ def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locke
 
 @dataclasses.dataclass(frozen=True)
 class RatingKernel(PuzzleItems):
-    """A ``batches.Kernel`` from puzzles to their ratings, as ``branch_nodes``.
+    """A ``batches.Kernel`` from puzzles to their ratings, as ``branch_nodes``, whose ``searches`` its engines share.
 
     Attributes:
-      searches: searches of each puzzle.
       lanes: as for ``exact.search``; None for automatic.
     """
 
-    searches: int
     lanes: int | None = None
 
     def resolve(self, board: Board, platform: str) -> RatingKernel:
         return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, searches: Array, /) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)
-        return branch_nodes(puzzles, seed, board, searches=self.searches, lanes=self.lanes)
+        return branch_nodes(puzzles, seed, board, searches=searches, lanes=self.lanes)
 
 
 @dataclasses.dataclass(frozen=True)

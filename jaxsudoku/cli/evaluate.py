@@ -16,7 +16,7 @@ from jaxsudoku import pictures
 from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.io import KNOWN_SOLUTION_COLUMNS, Chunk, PuzzleFile, PuzzleFileError
-from jaxsudoku.runtime.terminal.failure import as_usage, described
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage, described
 from jaxsudoku.solvers import DEFAULT_NETWORK
 
 from . import flags
@@ -86,6 +86,8 @@ class Request(Inputs):
     dtype: str | None = flag(
         "dtype of the network's computation, such as bfloat16 (default: as in training)", metavar="NAME"
     )
+    sample: int | None = flags.number_flag("puzzles to evaluate, drawn at random by the seed (default: 200)")
+    all: bool = flag("evaluate all puzzles", default=False)
     limit: int | None = flags.number_flag("puzzles from the beginning (default: all)")
     json: str | None = flag("file for the figures, as a JSON object", metavar="FILE")
     plot: str | None = flag("file for a picture, such as report.png (needs the extra plot)", metavar="FILE")
@@ -115,11 +117,14 @@ def run(request: Request, invocation: Invocation) -> int:
         screen = invocation.start_screen(request.quiet)
         from jaxsudoku import evaluation, networks
 
+        if request.all and request.sample is not None:
+            raise UsageError("--sample and --all exclude each other")
         with as_usage():
             config = evaluation.EvaluateConfig(
                 rules=request.rules or evaluation.EvaluateConfig.rules,
                 iterative=request.iterative,
                 positions=request.positions,
+                sample=None if request.all else request.sample or evaluation.EvaluateConfig.sample,
                 batch_size=request.batch_size,
             )
             if request.plot:
@@ -161,7 +166,7 @@ def run(request: Request, invocation: Invocation) -> int:
     with invocation.signals.held():
         _put(report, request.json, request.plot)
     if not request.quiet:
-        screen.say(f"{counted(report.puzzles)} in {seconds:.2f} s, compilation included")
+        screen.say(f"{counted(report.puzzles)} in {seconds:.2f} s, compilation included{_rest(report, seconds)}")
     if table.failure is not None:
         screen.say(f"jaxsudoku: error: {table.failure}")
     return 1 if table.failure is not None or bad.count else 0
@@ -179,8 +184,19 @@ def _put(report: Report, json: str | None, plot: str | None) -> None:
         evaluation.plot(report, plot)
 
 
+def _rest(report: Report, seconds: float) -> str:
+    """What all puzzles would take, if these are a sample."""
+    if report.drawn_from is None or report.drawn_from <= report.puzzles:
+        return ""
+    whole = seconds * report.drawn_from / report.puzzles
+    return f"; all {report.drawn_from:,} would take up to {whole:,.0f} s (--all)"
+
+
 def _plan(puzzles: int, config: EvaluateConfig) -> str:
     """What is to be computed, and which part of it takes longest, in a line."""
+    if config.sample is not None and puzzles > config.sample:
+        rest = _plan(config.sample, dataclasses.replace(config, sample=None))
+        return f"a sample of {config.sample:,} of {counted(puzzles)} (--sample, --all): {rest}"
     plan = (
         f"forward passes for {counted(puzzles)} and {config.positions_for(puzzles):,} positions (--positions) under "
         f"{len(config.rules)} sets of rules"

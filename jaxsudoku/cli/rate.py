@@ -188,13 +188,13 @@ class Rater:
 
     def _solutions(self, puzzles: np.ndarray, rating: np.ndarray) -> np.ndarray:
         """The number of solutions, up to 2, where there is a rating 1; 0 for puzzles that are invalid."""
-        from jaxsudoku.exact.uniqueness import solve_and_count
+        from jaxsudoku.solvers.driver import count_solutions
 
         counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
         searched = np.flatnonzero((counts == 0) & (puzzles <= self.board.side).all(axis=1))
         searched = searched[~clashing(puzzles[searched], self.board)]
         if len(searched):
-            _, counts[searched] = solve_and_count(puzzles[searched], self.board)
+            counts[searched] = count_solutions(puzzles[searched], self.board)
         return counts
 
     def split(self, size: int) -> list[slice]:

@@ -36,6 +36,9 @@ from jaxsudoku.runtime.threads import in_order
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 24, "gpu": 1 << 28, "tpu": 1 << 29}
 
+#: Items of the smallest program.
+SMALL = 32
+
 #: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
 _ON_DEVICE, _WORKERS = 3, 8
 
@@ -67,6 +70,9 @@ class Kernel(Hashable, Protocol):
     def limits(self, board: Board, platform: str) -> Limits:
         """The sizes of automatic batches. Called on the resolved kernel."""
 
+    def small(self, board: Board, platform: str) -> Kernel | None:
+        """The kernel for at most ``SMALL`` items, with settings that suit so few; None if these are the same."""
+
     @property
     def compiler_options(self) -> dict[str, str]:
         """Further options for the compiler."""
@@ -88,6 +94,10 @@ class KernelDefaults:
     def limits(self, board: Board, platform: str) -> Limits:
         """Batches that are worth a thread, as large as fit."""
         return Limits(fewest_items(board))
+
+    def small(self, board: Board, platform: str) -> Kernel | None:
+        """No other kernel."""
+        return None
 
     @property
     def compiler_options(self) -> dict[str, str]:
@@ -152,13 +162,16 @@ class Engine:
         self.key = as_key(key)
         self.devices = used_devices(devices)
         self.board = board
-        self.kernel = kernel.resolve(board, kind(self.devices[0]))
+        platform = kind(self.devices[0])
+        self.kernel = kernel.resolve(board, platform)
+        small = kernel.small(board, platform) if batch_size is None and len(self.devices) == 1 else None
+        self._small = None if small is None else small.resolve(board, platform)
         self.limits = self.kernel.limits(board, self.devices[0].platform)
         self.batch_size = batch_size or default_batch_size(
             board, self.devices, kernel.extra_bytes(board), self.limits.most
         )
         self.shared = shared
-        self._shapes = jax.eval_shape(lambda shared: shared, shared)
+        self._shapes = jax.eval_shape(lambda shared: shared, shared) if shared else shared
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
         self.workers = usable_cores() if self.threaded else _WORKERS
         self._on_device = threading.BoundedSemaphore(self.workers if self.threaded else _ON_DEVICE)
@@ -166,6 +179,8 @@ class Engine:
     @functools.cached_property
     def _placed(self) -> tuple[Any, ...]:
         """The shared arguments on the devices."""
+        if not self.shared:
+            return self.shared
         placed: tuple[Any, ...] = jax.device_put(self.shared, NamedSharding(_mesh(self.devices), PartitionSpec()))
         return placed
 
@@ -369,10 +384,13 @@ class Engine:
     def _call(self, size: int) -> Callable[..., Any]:
         leaves, structure = jax.tree.flatten(self._shapes)
         shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
-        return _compiled(self.kernel, self.board, size, self.devices, structure, shapes)
+        kernel = self.kernel if self._small is None or size > SMALL else self._small
+        return _compiled(kernel, self.board, size, self.devices, structure, shapes)
 
     def _padded(self, size: int) -> int:
         """The batch size to compile for: the smallest of a few sizes that holds ``size`` items."""
+        if self._small is not None and size <= SMALL:
+            return SMALL
         devices = len(self.devices)
         whole = self.batch_size + -self.batch_size % devices
         sizes = [whole // divisor for divisor in (64, 16, 4, 1) if whole % (divisor * devices) == 0]

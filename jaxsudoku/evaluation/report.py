@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,20 @@ class Score:
     iterative: float | None = None
     fillings: float | None = None
     network_calls: float | None = None
+
+    def interval(self, name: str) -> tuple[float, float] | None:
+        """The 95% confidence interval of the share ``boards`` or ``iterative`` (Wilson's); None if not measured."""
+        share: float | None = getattr(self, name)
+        if share is None:
+            return None
+        spread = _QUANTILE**2 / self.puzzles
+        middle = (share + spread / 2) / (1 + spread)
+        half = _QUANTILE * math.sqrt(share * (1 - share) / self.puzzles + spread / self.puzzles / 4) / (1 + spread)
+        return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+#: The quantile of the normal distribution for intervals of 95%.
+_QUANTILE = 1.959964
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +120,7 @@ class Report:
       parameters: number of parameters.
       board: the board's name.
       puzzles: number of puzzles evaluated, each with exactly one solution.
+      drawn_from: number of puzzles with exactly one solution, from which these were drawn; None if it is not known.
       left_out: number of other puzzles, by the reason.
       levels: the measurements, by the rules.
       about: further facts, as JSON has them.
@@ -118,6 +134,7 @@ class Report:
     left_out: Mapping[str, int]
     levels: Mapping[str, Level]
     about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    drawn_from: int | None = None
 
     def to_json(self) -> str:
         """The report as a JSON object, the fields under their names."""
@@ -177,12 +194,15 @@ _NOTHING = "-"
 def _tables(report: Report) -> str:
     """A report as text, two tables for each of the rules."""
     left_out = ", ".join(f"{count:,} {why}" for why, count in report.left_out.items() if count)
+    drawn = f"{report.puzzles:,}"
+    if report.drawn_from is not None and report.drawn_from > report.puzzles:
+        drawn += f" of {report.drawn_from:,}"
     lines = [
-        f"{report.network}, {report.parameters:,} parameters: {report.puzzles:,} puzzles on {report.board}"
+        f"{report.network}, {report.parameters:,} parameters: {drawn} puzzles on {report.board}"
         + (f"; left out: {left_out}" if left_out else "")
     ]
     for rules, level in report.levels.items():
-        lines += ["", f"rules: {rules}", *_aligned([_HEADINGS, *_score_rows(level)])]
+        lines += ["", f"rules: {rules}", *_aligned([_HEADINGS, *_score_rows(level)]), _intervals(level.total)]
         if level.calibration is not None:
             lines += ["", *_calibration_lines(rules, level.calibration)]
     return "\n".join(lines)
@@ -207,6 +227,13 @@ def _score_row(name: str, score: Score) -> Sequence[str]:
         _number(score.fillings),
         _number(score.network_calls),
     )
+
+
+def _intervals(score: Score) -> str:
+    """The confidence intervals of the shares of puzzles, in a line."""
+    found = {name: score.interval(name) for name in ("boards", "iterative")}
+    parts = [f"{name} {_share(ends[0])} to {_share(ends[1])}" for name, ends in found.items() if ends is not None]
+    return f"  95% confidence intervals, all puzzles: {', '.join(parts)}"
 
 
 def _calibration_lines(rules: str, found: Calibration) -> Iterator[str]:

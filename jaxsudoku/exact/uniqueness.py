@@ -73,6 +73,11 @@ class CountKernel(PuzzleItems):
         """Batches of a few times the lanes are worth a thread."""
         return lane_limits(board, self.config)
 
+    def small(self, board: Board, platform: str) -> CountKernel | None:
+        """The kernel for a few puzzles; more solutions than two take many nodes, for which many lanes are faster."""
+        config = self.config.small(board, platform)
+        return None if config is None or self.limit > 2 else dataclasses.replace(self, config=config)
+
     def __call__(self, board: Board, items: Array, key: Array, number: Array, /) -> exact.SearchResult:
         puzzles, excluded = self.split(items)
         seeds = order_seeds(self.config, puzzles, jax.random.fold_in(key, number))

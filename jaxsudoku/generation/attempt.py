@@ -33,13 +33,13 @@ class Attempt(RequestItems):
 
     Attributes:
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
-      steps: steps of local search.
+      climbs: whether a local search follows, of as many steps as requests say.
       quick: whether to compile in half the time, for few puzzles; each then takes several times as long.
       lanes: nodes in a step of the exact search, a multiple of 32.
     """
 
     pattern: str
-    steps: int
+    climbs: bool
     quick: bool = False
     lanes: int = CPU_LANES
 
@@ -68,7 +68,7 @@ class Attempt(RequestItems):
         puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
         seed = jax.random.bits(key, (2,), jnp.uint32)
         ratings = rating.branch_nodes(or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
-        if self.steps:
+        if self.climbs:
             puzzles, ratings = self._climb(board, request, solutions, puzzles, ratings, keys.steps, floor, seed)
         return Puzzles(puzzles, solutions, count_clues(puzzles), ratings)  # type: ignore[arg-type]
 
@@ -88,13 +88,14 @@ class Attempt(RequestItems):
         goal = lax.bitcast_convert_type(request.goal, jnp.float32)
         orbits = len(orbits_of(board, self.pattern))
 
-        def is_seeking(puzzles: Array, ratings: Array) -> Array:
-            return solutions.any(axis=1) & ((count_clues(puzzles) > enough) | ~(ratings >= goal))
+        def is_seeking(number: Array, puzzles: Array, ratings: Array) -> Array:
+            lacking = (count_clues(puzzles) > enough) | ~(ratings >= goal)
+            return solutions.any(axis=1) & lacking & (number < request.steps)
 
         def step(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             number, before, ratings = state
             excess = jnp.maximum(count_clues(before) - enough, 0)
-            seeking = is_seeking(before, ratings)
+            seeking = is_seeking(number, before, ratings)
 
             def draw(key: Array) -> Array:
                 return jax.random.bits(jax.random.fold_in(key, number), (2, orbits), jnp.uint32)
@@ -112,11 +113,7 @@ class Attempt(RequestItems):
             kept = jnp.where(better[:, None], after, before)
             return number + 1, kept, jnp.where(better, new_ratings, ratings)
 
-        return lax.while_loop(
-            lambda state: (state[0] < self.steps) & is_seeking(*state[1:]).any(),
-            step,
-            (jnp.int32(0), puzzles, ratings),
-        )[1:]
+        return lax.while_loop(lambda state: is_seeking(*state).any(), step, (jnp.uint32(0), puzzles, ratings))[1:]
 
 
 class _Keys(NamedTuple):

@@ -26,9 +26,8 @@ from jaxsudoku.generation.requests import PADDING, Puzzles, Request
 from jaxsudoku.runtime.devices import used_devices
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
-from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of
-from jaxsudoku.techniques.registry import NUMBERS, names_up_to
-from jaxsudoku.techniques.solving import TechniqueKernel
+from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of, technique_engine
+from jaxsudoku.techniques.registry import NUMBERS
 
 #: The part of a default batch that attempts are made in at a time; 8 where none is named.
 _PARTS = {"cpu": 2}
@@ -138,13 +137,13 @@ class Generator:
         self._climber: Engine | None = None
         if config.by_technique:
             # harder techniques than the hardest wanted one need not be tried, but for those of an infinite score
-            names = None if config.unsolved else names_up_to(config.technique_names[-1])
-            self._climber = Engine(TechniqueKernel(names), board, 0, _RATED * len(devices), devices)
+            up_to = None if config.unsolved else config.technique_names[-1]
+            self._climber = technique_engine(board, up_to, _RATED * len(devices), devices)
         self._quick: Engine | None = None
         if config.holes is not None:
             self.engine = Engine(HoleKernel(config.holes), board, key, batch_size, devices)
         else:
-            kernel = Attempt(config.pattern, config.local_steps)
+            kernel = Attempt(config.pattern, config.local_steps > 0)
             self.engine = Engine(kernel, board, key, batch_size, devices)
             if search_restart(board) is None:  # else the search takes longer than its compilation
                 few = _FEW * len(devices)
@@ -283,6 +282,7 @@ class Generator:
             most=0 if exhaustive else most,
             enough=most,
             goal=np.float32(low).view(np.uint32),
+            steps=self.config.local_steps,
         )
         return Request(*(values.astype(np.uint32) for values in np.broadcast_arrays(*request)))
 

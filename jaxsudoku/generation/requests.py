@@ -25,6 +25,7 @@ class Request(NamedTuple):
       fewest, most: the range from which the number of clues is drawn at which removal ends.
       enough: the number of clues at which the local search for fewer ends.
       goal: the bits of the float32 rating at which the local search for a higher one ends.
+      steps: the most steps of local search.
     """
 
     number: Any
@@ -33,6 +34,7 @@ class Request(NamedTuple):
     most: Any
     enough: Any
     goal: Any
+    steps: Any
 
 
 class Puzzles(NamedTuple):
@@ -72,10 +74,10 @@ class Puzzles(NamedTuple):
 
 
 class RequestItems(KernelDefaults):
-    """Base of kernels whose items are ``Request``s, uint32[B, 6], and whose results are ``Puzzles``."""
+    """Base of kernels whose items are ``Request``s, uint32[B, 7], and whose results are ``Puzzles``."""
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A request, uint32[6]."""
+        """A request, uint32[7]."""
         return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
 
 

@@ -17,6 +17,7 @@ from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, with_candidate
 from jaxsudoku.engine.inputs import as_candidates, as_marked
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.engine.solution import Solution, Status
+from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.exact.uniqueness import CountKernel, lane_limits
 from jaxsudoku.io import Chunk, Errors
 from jaxsudoku.runtime.settings import whole_number
@@ -259,6 +260,11 @@ class SolveKernel(PuzzleItems):
         """
         few = solvers.get(self.solver).guided and platform == "cpu"
         return lane_limits(board, self.config)._replace(most=_GUIDED_BATCH * self.config.lanes if few else None)
+
+    def small(self, board: Board, platform: str) -> SolveKernel | None:
+        """The kernel for a few puzzles, of the exact search."""
+        config = self.config.small(board, platform) if isinstance(self.config, ExactConfig) else None
+        return None if config is None else dataclasses.replace(self, config=config)
 
     def __call__(
         self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /, *network: Network

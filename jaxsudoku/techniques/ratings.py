@@ -14,10 +14,10 @@ from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.placed import PlacedPuzzles
 from jaxsudoku.engine.tables import puzzle_columns, to_table
 from jaxsudoku.exact.exact_config import ExactConfig
-from jaxsudoku.exact.uniqueness import CountKernel, solve_and_count
+from jaxsudoku.exact.uniqueness import CountKernel
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-from .registry import TECHNIQUES
+from .registry import TECHNIQUES, program_for
 from .solving import TechniqueKernel
 
 
@@ -75,10 +75,21 @@ def ratings_of(hardest: Any, solved: Any, proper: Any = True) -> TechniqueRating
     return TechniqueRatings(lib.where(solved, hardest, np.int8(-1)), scores)
 
 
+def technique_engine(
+    board: Board,
+    up_to: str | None = None,
+    batch_size: int | None = None,
+    devices: Sequence[jax.Device] | None = None,
+) -> Engine:
+    """The engine that applies techniques up to the one named, None for all; errors as of ``program_for``."""
+    names, last = program_for(up_to)
+    return Engine(TechniqueKernel(names), board, 0, batch_size, devices, (np.int32(last),))
+
+
 def rate_by_technique(
     puzzles: np.ndarray,
     board: Board,
-    names: tuple[str, ...] | None = None,
+    up_to: str | None = None,
     *,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -89,31 +100,32 @@ def rate_by_technique(
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       board: the board.
-      names: the techniques to try, by their names; None for all.
+      up_to: the name of the hardest technique to try; None for all.
       batch_size, devices: as in ``solve``.
       progress: as in ``solve``; no puzzle is done until all are proved, which takes a small part of the time.
 
     Raises:
       ValueError: an unknown technique.
     """
-    engine = Engine(TechniqueKernel(names), board, 0, batch_size, devices)
+    engine = technique_engine(board, up_to, batch_size, devices)
+    proofs = Engine(CountKernel(ExactConfig(), grids=False), board, 0, batch_size, devices)
     with reports(progress) as report:
         report(0, len(puzzles))
-        proofs: dict[str, Any] = {"batch_size": batch_size, "devices": devices}
-        _, counts = solve_and_count(puzzles, board, report=lambda done, count: report(0, count), **proofs)
-        proper = counts == 1
+        proper = proofs.run(puzzles, lambda done, count: report(0, count)).counts == 1
         # those without exactly one solution are replaced by invalid ones, which take no work
         hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
     return ratings_of(hardest, solved, proper)
 
 
 def rate_placed(
-    puzzles: PlacedPuzzles, names: tuple[str, ...] | None = None, progress: Report | bool | None = None
+    puzzles: PlacedPuzzles, up_to: str | None = None, progress: Report | bool | None = None
 ) -> TechniqueRatings:
     """``rate_by_technique`` of puzzles on devices, where the ratings are too."""
     proper = [found.counts == 1 for found in puzzles.run(CountKernel(ExactConfig(), grids=False))]
     pairs = zip(proper[1:], puzzles.shares, strict=True)
     shares = [jnp.where(is_proper[:, None], share, jnp.uint8(255)) for is_proper, share in pairs]
-    found = zip(puzzles.run(TechniqueKernel(names), 0, (), progress, shares), proper, strict=True)
+    names, last = program_for(up_to)
+    results = puzzles.run(TechniqueKernel(names), 0, (np.int32(last),), progress, shares)
+    found = zip(results, proper, strict=True)
     rated: TechniqueRatings = puzzles.assemble([ratings_of(hardest, solved, one) for (hardest, solved), one in found])
     return rated

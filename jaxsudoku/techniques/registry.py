@@ -161,6 +161,35 @@ def names_up_to(name: str) -> tuple[str, ...]:
     return tuple(NUMBERS)[: NUMBERS[get(name).name] + 1]
 
 
+#: The hardest technique of each program but the last, which has all. A program for harder ones takes longer to compile.
+_LAST_OF_PROGRAMS = ("hidden-triple", "hidden-quad", "aic", "als-chain")
+
+
+def program_for(up_to: str | None) -> tuple[tuple[str, ...] | None, int]:
+    """The techniques of the program that applies those up to one, and the number of that one.
+
+    Which of its techniques a program applies is data, so few programs serve all: where singles alone are wanted one of
+    just these, else one up to the next of a few techniques.
+
+    Args:
+      up_to: the name of the hardest technique to apply; None for all.
+
+    Returns:
+      the names, as for ``solve_by_techniques``, and the number, its ``last``.
+
+    Raises:
+      ValueError: as ``get``.
+    """
+    if up_to is None:
+        return None, len(TECHNIQUES) - 1
+    wanted = get(up_to)
+    number = NUMBERS[wanted.name]
+    if wanted.kind is Kind.PLACES:
+        return names_up_to(up_to), number
+    end = next((name for name in _LAST_OF_PROGRAMS if NUMBERS[name] >= number), None)
+    return None if end is None else names_up_to(end), number
+
+
 def fits(technique: Technique, board: Board) -> bool:
     """Whether a technique can find anything on a board."""
     size = dict(technique.settings).get("size", 1)

@@ -52,7 +52,7 @@ class _Pool(NamedTuple):
 
     Attributes:
       words: uint32[words, N], packed positions.
-      stage: int8[N], the stage at which each waits; the number of stages if it is done.
+      stage: int8[N], the stage at which each waits; one that has no technique to apply if it is done.
       hardest: int8[N].
       solved: bool[N].
     """
@@ -64,9 +64,13 @@ class _Pool(NamedTuple):
 
 
 def solve_by_techniques(
-    puzzles: Array, board: Board | None = None, names: tuple[str, ...] | None = None, lanes: int = CPU_LANES
+    puzzles: Array,
+    board: Board | None = None,
+    names: tuple[str, ...] | None = None,
+    lanes: int = CPU_LANES,
+    last: Array | None = None,
 ) -> TechniqueResult:
-    """Solves puzzles by techniques as far as they go; pure, all but the puzzles static.
+    """Solves puzzles by techniques as far as they go; pure, all but the arrays static.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty, each with exactly one solution. Where givens clash the puzzle is not solved.
@@ -74,6 +78,7 @@ def solve_by_techniques(
       board: the board; None for the classic one of the puzzles' size.
       names: the techniques, by their names; None for all. Those that do not fit the board are left out.
       lanes: puzzles in a block, and candidates that are refuted at a time; a multiple of 32.
+      last: int32, the number of the hardest of the techniques to apply, if it does not place digits; None for all.
 
     Raises:
       ValueError: an unknown technique.
@@ -83,6 +88,8 @@ def solve_by_techniques(
     filling = [technique for technique in usable if technique.kind is Kind.PLACES]
     removing = [technique for technique in usable if technique.kind is not Kind.PLACES]
     stages = 1 + len(removing)
+    numbers = np.array([NUMBERS[technique.name] for technique in removing], np.int32)
+    end = jnp.int32(stages) if last is None else 1 + (numbers <= last).sum(dtype=jnp.int32)
     padded, _ = pad_grids(jnp.asarray(puzzles), board, GROUP)
     givens = grids_to_planes(padded, board)
     position = start(board, givens)
@@ -100,11 +107,12 @@ def solve_by_techniques(
     branch_of = jnp.asarray([0, *(1 + kinds.index(technique.kind) for technique in removing)], jnp.int32)
 
     def step(pool: _Pool) -> _Pool:
-        waiting = jnp.sum(pool.stage[:, None] == np.arange(stages, dtype=np.int8), axis=0, dtype=jnp.int32)
+        every = np.arange(stages, dtype=np.int8)
+        waiting = jnp.sum((pool.stage[:, None] == every) & (every < end), axis=0, dtype=jnp.int32)
         stage = jnp.argmax(waiting).astype(jnp.int32)
         return lax.switch(branch_of[stage], branches, stage, pool)
 
-    pool = lax.while_loop(lambda pool: (pool.stage < stages).any(), step, pool)
+    pool = lax.while_loop(lambda pool: (pool.stage < end).any(), step, pool)
     count = len(puzzles)
     return TechniqueResult(pool.hardest[:count], pool.solved[:count], pool.words[:, :count])
 
@@ -157,6 +165,8 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
 class TechniqueKernel(PuzzleItems):
     """A ``batches.Kernel`` from puzzles to the hardest techniques int8[N] and whether they are solved bool[N].
 
+    Its engines share ``last``, as of ``solve_by_techniques``.
+
     Attributes:
       names: as for ``solve_by_techniques``.
       lanes: as for ``solve_by_techniques``; None for automatic.
@@ -175,7 +185,7 @@ class TechniqueKernel(PuzzleItems):
         """A step reads where every puzzle of a batch waits; on a CPU a batch is to end within a minute, as progress."""
         return Limits(fewest_items(board), 1 << (12 if platform == "cpu" else 14))
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> tuple[Array, Array]:
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, last: Array, /) -> tuple[Array, Array]:
         assert self.lanes is not None
-        found = solve_by_techniques(puzzles, board, self.names, self.lanes)
+        found = solve_by_techniques(puzzles, board, self.names, self.lanes, last)
         return found.hardest, found.solved

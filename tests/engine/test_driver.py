@@ -349,6 +349,23 @@ def test_a_stream_keeps_its_order():
     )
 
 
+def test_few_puzzles_have_a_program_of_few_lanes():
+    """Up to 32 on a CPU, and their answers are those of many."""
+    puzzles = np.tile(reference.unique(FOUR, 8), (5, 1))
+    kernel = driver.count_kernel(2)
+    engine = Engine(kernel, FOUR)
+    assert [engine._padded(size) for size in (1, 32)] == [32, 32] and engine._padded(33) > 32
+    assert engine._small == kernel.small(FOUR, "cpu").resolve(FOUR, "cpu")
+    assert engine._small.config.lanes == 32 and engine.kernel.config.lanes > 32
+    few = js.solve(puzzles[:8])
+    for found in (js.solve(puzzles[:33]), js.solve(puzzles[:8], lanes=64)):
+        np.testing.assert_array_equal(found.grids[:8], few.grids)
+        np.testing.assert_array_equal(found.status[:8], few.status)
+    for other in (driver.count_kernel(3), driver.count_kernel(2, lanes=64), driver.count_kernel(2, restart=100)):
+        assert other.small(FOUR, "cpu") is None
+    assert kernel.small(FOUR, "gpu") is kernel.small(js.Board.classic(16), "cpu") is None
+
+
 def test_results_by_page_locked_memory_are_the_same():
     """As an accelerator's engine has them; a batch alone is returned as it comes."""
     puzzles = np.concatenate([reference.unique(FOUR, 12), np.zeros((3, 16), np.uint8)])

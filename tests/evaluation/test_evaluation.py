@@ -22,6 +22,7 @@ from jaxsudoku.cli import main
 from jaxsudoku.core.board import Board
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.evaluation import EvaluateConfig, Report, calibration, evaluate, forward, plot, run, scores
+from jaxsudoku.evaluation.report import Score
 from jaxsudoku.io import grid_column
 from jaxsudoku.networks import Forward, Network, NetworkModule, Outputs
 from jaxsudoku.solvers import driver
@@ -250,6 +251,34 @@ def test_puzzles_without_one_solution_are_left_out_and_counted(puzzles):
     assert "left out: 1 with clashing givens, 1 without a solution, 2 with several solutions" in str(found)
     with pytest.raises(ValueError, match="none of 4 puzzles has exactly one solution"):
         evaluate(network, odd, rules=["none"])
+
+
+def test_a_sample_is_drawn_by_the_key_and_has_intervals(puzzles):
+    network = oracle(puzzles.solutions, trust=12)
+    options = {"rules": ["none"], "iterative": False, "positions": 0, "batch_size": CHUNK}
+    labels = {"difficulty": np.arange(100), "solutions": puzzles.solutions}
+    whole = evaluate(network, puzzles.puzzles, sample=None, **labels, **options)
+    assert (whole.puzzles, whole.drawn_from) == (100, 100)
+    assert whole == evaluate(network, puzzles.puzzles, **labels, **options), "there are at most 200"
+    found = evaluate(network, puzzles.puzzles, sample=20, key=1, **labels, **options)
+    assert (found.puzzles, found.drawn_from) == (20, 100)
+    assert (
+        found
+        == Report.from_json(found.to_json())
+        == evaluate(network, puzzles.puzzles, sample=20, key=1, **labels, **options)
+    )
+    assert found != evaluate(network, puzzles.puzzles, sample=20, key=2, **labels, **options)
+    low, high = found.levels["none"].total.interval("boards")
+    assert low <= whole.levels["none"].total.boards <= high
+    assert "20 of 100 puzzles on" in str(found)
+    assert f"95% confidence intervals, all puzzles: boards {low:.2%} to {high:.2%}" in str(found)
+
+
+@pytest.mark.parametrize(("right", "low", "high"), [(0, 0, 0.2775), (5, 0.2366, 0.7634), (10, 0.7225, 1)])
+def test_intervals_are_those_of_wilson(right, low, high):
+    score = Score(10, 5.0, 0.0, None, right / 10)
+    assert score.interval("boards") == pytest.approx((low, high), abs=1e-4)
+    assert score.interval("iterative") is None
 
 
 def test_malformed_texts_are_left_out_and_counted(puzzles):

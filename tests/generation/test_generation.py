@@ -14,6 +14,7 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import generation
 from jaxsudoku.core.board import Board
+from jaxsudoku.engine import batches
 from jaxsudoku.generation import generator, patterns
 from jaxsudoku.techniques.ratings import TechniqueRatings
 from jaxsudoku.techniques.registry import NUMBERS
@@ -34,6 +35,14 @@ def check(board: Board, made: js.Puzzles) -> None:
     for puzzle, solution in zip(made.puzzles, made.solutions, strict=True):
         (found,) = reference.solutions(board, puzzle, 2)
         np.testing.assert_array_equal(found, solution)
+
+
+def test_numbers_are_data_of_a_program():
+    made = generate(1, 3, FOUR, clues=6, steps=1)
+    compiled = batches._compile.cache_info().misses
+    more = generate(2, 3, FOUR, clues=(5, 7), steps=4, rating=(0.0, 9.0), attempts=7)
+    assert batches._compile.cache_info().misses == compiled
+    assert (made.clues == 6).all() and (abs(more.clues - 6) <= 1).all()
 
 
 def is_minimal(board: Board, puzzle: np.ndarray) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 
 import jax
 import numpy as np
@@ -14,6 +15,7 @@ import jaxsudoku as js
 from jaxsudoku import rating
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import RULES
+from jaxsudoku.engine import batches
 from jaxsudoku.techniques import registry, subsets
 from jaxsudoku.techniques.position import Position
 from jaxsudoku.techniques.rectangles import unique_rectangles
@@ -54,6 +56,36 @@ def test_a_rating_is_the_mean_over_trees_of_branch_nodes():
     np.testing.assert_array_equal(ratings * rating.SEARCHES, np.round(ratings * rating.SEARCHES))
     assert (ratings[:4] == 0).all(), "singles solve them"
     assert ((ratings[4:] > 1) & (ratings[4:] < 50)).all()
+
+
+def test_the_number_of_searches_is_data_of_a_program():
+    eight = js.rate(puzzles(), SIX)
+    compiled = batches._compile.cache_info().misses
+    totals = [np.float64(js.rate(puzzles(), SIX, searches=searches)) * searches for searches in (7, 8, 9, 17)]
+    assert batches._compile.cache_info().misses == compiled
+    np.testing.assert_array_equal(totals[1], eight * 8)
+    for fewer, more in itertools.pairwise(totals):  # each search adds the branch nodes of its tree
+        added = more - fewer
+        np.testing.assert_allclose(added, np.round(added), atol=1e-4)
+        assert (added[4:] > 0).all() and (added[:4] == 0).all()
+
+
+def test_the_hardest_technique_is_data_of_a_program():
+    texts = np.array([js.parse(text) for text in BY_RULES["locked"] + BY_RULES[""]])
+    compiled = []
+    for name in ("pointing", "naked-pair", "hidden-pair"):
+        found = js.rate(texts, SIX, by="technique", up_to=name)
+        compiled.append(batches._compile.cache_info().misses)
+        expected = jax.jit(
+            functools.partial(solve_by_techniques, board=SIX, names=registry.names_up_to(name), lanes=32)
+        )(texts)
+        np.testing.assert_array_equal(np.isfinite(found.score), expected.solved)
+        np.testing.assert_array_equal(found.technique[expected.solved], expected.hardest[expected.solved])
+    assert len(set(compiled)) == 1
+    names, last = registry.program_for("x-wing")
+    assert names[-1] == "hidden-triple" and registry.TECHNIQUES[last].name == "x-wing"
+    assert registry.program_for("naked-single")[0] == registry.names_up_to("naked-single")
+    assert registry.program_for("nishio")[0] is registry.program_for(None)[0] is None
 
 
 def test_weakest_rules():
