@@ -1,18 +1,22 @@
 """Solvers of other projects that can be called from Python, behind one interface.
 
 A peer is prepared for a board, which is not timed, and then solves an array of puzzles. Each is used as fast as plain
-Python allows. Peers that are not installed are left out. Run as a script it lists them.
+Python allows, tdoku by a loop in C. Peers that are not installed are left out. Run as a script it lists them.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import importlib.metadata
 import importlib.util
 import itertools
+import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -282,6 +286,68 @@ class PySudoku(Peer):
         return grids
 
 
+class Tdoku(Peer):
+    """tdoku, a solver in C++: one call of its library a puzzle, by a loop in C that ``cc`` compiles.
+
+    Attributes:
+      library: the shared library with its function ``TdokuSolverDpllTriadSimd``; None if it is not there.
+    """
+
+    name, package = "tdoku", "tdoku"
+    library: Path | None = None
+
+    #: Puzzles and grids are digits; tdoku reads and writes texts. It gives the solution if the limit is 1.
+    _LOOP = r"""
+#include <stddef.h>
+#include <stdint.h>
+typedef size_t (*solver)(const char *, size_t, uint32_t, char *, size_t *);
+void solve_all(solver solve, const uint8_t *puzzles, size_t number, size_t limit, uint8_t *grids, int32_t *counts) {
+  for (size_t i = 0; i < number; i++) {
+    const uint8_t *puzzle = puzzles + 81 * i;
+    char text[96] = {0}, solution[96];
+    size_t guesses;
+    for (int cell = 0; cell < 81; cell++) text[cell] = puzzle[cell] ? '0' + puzzle[cell] : '.';
+    counts[i] = solve(text, limit, 0, solution, &guesses);
+    if (limit == 1 && counts[i])
+      for (int cell = 0; cell < 81; cell++) grids[81 * i + cell] = solution[cell] - '0';
+  }
+}
+"""
+
+    def available(self) -> bool:
+        return self.library is not None
+
+    def prepare(self, board: Board) -> None:
+        super().prepare(board)
+        assert self.library is not None  # it is available
+        self._solver, self._loop = self._loaded(self.library)
+
+    @staticmethod
+    @functools.cache
+    def _loaded(library: Path) -> tuple[Any, Any]:
+        """The library's function, and the loop."""
+        solver = ctypes.cast(ctypes.CDLL(str(library.resolve())).TdokuSolverDpllTriadSimd, ctypes.c_void_p)
+        with tempfile.TemporaryDirectory() as folder:
+            loop = f"{folder}/loop.so"
+            command = ["cc", "-O3", "-shared", "-fPIC", "-x", "c", "-", "-o", loop]
+            subprocess.run(command, input=Tdoku._LOOP, text=True, check=True)
+            return solver, ctypes.CDLL(loop).solve_all
+
+    def solve(self, puzzles: np.ndarray) -> np.ndarray:
+        return self._run(puzzles, 1)[0]
+
+    def count(self, puzzles: np.ndarray, limit: int) -> np.ndarray:
+        return self._run(puzzles, limit)[1]
+
+    def _run(self, puzzles: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+        puzzles = np.ascontiguousarray(puzzles, np.uint8)
+        grids, counts = np.zeros_like(puzzles), np.empty(len(puzzles), np.int32)
+        number, most = ctypes.c_size_t(len(puzzles)), ctypes.c_size_t(limit)
+        places = (ctypes.c_void_p(array.ctypes.data) for array in (grids, counts))
+        self._loop(self._solver, ctypes.c_void_p(puzzles.ctypes.data), number, most, *places)
+        return grids, counts
+
+
 def _lines(puzzles: np.ndarray) -> list[str]:
     """Each puzzle as 81 characters."""
     text = (puzzles + ord("0")).tobytes().decode()
@@ -295,6 +361,7 @@ _MAKERS: tuple[Callable[[], Peer], ...] = (
     Rustoku,
     CpSat,
     PySudoku,
+    Tdoku,
 )
 
 #: Every peer, by name.

@@ -27,7 +27,7 @@ import numpy as np
 import report
 import sets
 import solver_options
-from peers import PEERS, Peer
+from peers import PEERS, Peer, Tdoku
 
 _SHIPPED = ["9x9", "9x9-extreme"]
 _SCALING = "1000,10000,100000,1000000,2000000"
@@ -374,6 +374,7 @@ def _write(path: Path, about: dict[str, Any], args: argparse.Namespace, rows: li
     given = {name: str(value) if isinstance(value, Path) else value for name, value in vars(args).items()}
     given.pop("data")  # a path of the machine
     given.pop("json")
+    given["tdoku"] = args.tdoku and args.tdoku.name
     report.save(path, {"about": about, "arguments": given, "rows": rows})
 
 
@@ -385,6 +386,7 @@ def main() -> int:
         print(f"throughput: {error}", file=sys.stderr)
         return 2
     loaded_sets = [sets.wanted(name, args.data, any_board=True) for name in args.sets]
+    Tdoku.library = args.tdoku
     peers = _installed(args.peers)
     about = machine.describe(cores, [peer.package for peer in peers])
     print("\n".join(machine.lines(about)))
@@ -457,6 +459,7 @@ def _parse() -> argparse.Namespace:
     )
     add("--limit", type=int, default=0, help="count solutions up to this many instead of solving: 2 proves uniqueness")
     add("--peers", type=_peer_names, default=[], help=f"of {', '.join(PEERS)}; those not installed are left out")
+    add("--tdoku", type=Path, metavar="LIBRARY", help="tdoku as a shared library, for --peers tdoku")
     add("--peer-seconds", type=float, default=20, help="time for a peer's call, by which its puzzles are cut; 0: all")
     add("--cores", default="all", help="restrict the process to this number of cores: 1, 2 ... or all")
     add("--memory", action="store_true", help="peak resident memory of each solver's timed calls, and of the process")
@@ -465,6 +468,10 @@ def _parse() -> argparse.Namespace:
     args = parser.parse_args()
     if args.cores != "all" and not args.cores.isdecimal():
         parser.error(f"--cores {args.cores}: give a number or all")
+    if ("tdoku" in args.peers) != (args.tdoku is not None):
+        parser.error("--peers tdoku and --tdoku LIBRARY go together")
+    if args.tdoku is not None and not args.tdoku.is_file():
+        parser.error(f"--tdoku {args.tdoku}: no such file")
     if args.limit < 0:
         parser.error(f"--limit {args.limit}: at least 1, or 0 to solve")
     return args

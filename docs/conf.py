@@ -38,6 +38,7 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_co
 html_theme = "furo"
 html_title = f"jaxsudoku {release}"
 html_css_files = ["site.css"]
+pygments_dark_style = "github-dark"
 html_copy_source = False
 html_show_sourcelink = False
 html_additional_pages = {"index": "to_the_home_page.html"}  # the root document is docs/index

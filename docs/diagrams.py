@@ -1,70 +1,23 @@
-"""Draws the pictures of the documentation: python docs/diagrams.py writes docs/images/*.svg.
+"""Draws the pictures of the documentation: python docs/diagrams.py [NAME ...] writes docs/images/NAME.svg, or all.
 
-Diagrams are drawn here, boards and steps by the library.
+Diagrams are drawn here, boards and steps by the library, charts from the files in benchmarks/results.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from xml.sax.saxutils import escape
+
+import charts
+import film
+from drawing import arrow, box, label, picture
 
 import jaxsudoku as js
 
 FOLDER = Path(__file__).resolve().parent / "images"
-
-#: Colours in a light and in a dark theme.
-_COLOURS = {
-    "paper": ("#ffffff", "#1b1d21"),
-    "ink": ("#20242a", "#e4e7ec"),
-    "faint": ("#9aa0a8", "#6b727c"),
-    "box": ("#eef0f3", "#2a2e35"),
-    "one": ("#dbe9ff", "#22344f"),
-    "two": ("#cdeccf", "#1f4526"),
-    "three": ("#ffe2c2", "#54381a"),
-    "four": ("#f3d9f5", "#4a2a4e"),
-}
-
-
-def _style() -> str:
-    def rules(theme: int) -> str:
-        return "".join(
-            f".{name}{{fill:{both[theme]}}}.{name}-line{{stroke:{both[theme]}}}" for name, both in _COLOURS.items()
-        )
-
-    fixed = "text{font-family:sans-serif;dominant-baseline:central}.mono{font-family:monospace}path{fill:none}"
-    return f"{fixed}{rules(0)}@media(prefers-color-scheme:dark){{{rules(1)}}}"
-
-
-def picture(width: int, height: int, title: str, *parts: str) -> str:
-    """An SVG image of some parts, with a description for readers who do not see it."""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img"><title>{escape(title)}</title><style>{_style()}</style>'
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-        '<polygon points="0,0 8,4 0,8" class="ink"/></marker></defs>'
-        f'<rect class="paper" width="{width}" height="{height}"/>{"".join(parts)}</svg>\n'
-    )
-
-
-def box(x: float, y: float, width: float, height: float, role: str = "box", text: str = "", size: int = 14) -> str:
-    """A rectangle with a text in its middle."""
-    rectangle = (
-        f'<rect class="{role} faint-line" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" stroke-width="1"/>'
-    )
-    return rectangle + (label(x + width / 2, y + height / 2, text, size=size) if text else "")
-
-
-def label(x: float, y: float, text: str, size: int = 14, anchor: str = "middle", kind: str = "ink") -> str:
-    """A line of text."""
-    return f'<text class="{kind}" x="{x:g}" y="{y:g}" font-size="{size}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def arrow(x: float, y: float, to_x: float, to_y: float) -> str:
-    """A straight arrow."""
-    line = f'd="M{x:g} {y:g}L{to_x:g} {to_y:g}" stroke-width="1.5" marker-end="url(#head)"'
-    return f'<path class="ink-line" {line}/>'
 
 
 def planes() -> str:
@@ -208,20 +161,52 @@ def boards() -> str:
     return f"{js.pictures.sheet(pictures, columns=2, titles=titles).svg}\n"
 
 
+def steps(puzzle: int, technique: str) -> str:
+    """The first step by a technique in the explanation of a shipped puzzle, beside the texts of the steps around it."""
+    explanation = js.explain(js.load("9x9-hard")[puzzle])
+    middle = next(number for number, step in enumerate(explanation) if step.technique == technique)
+    board = explanation[middle].picture()
+    size, top = 356, 12
+
+    def parts() -> Iterator[str]:
+        yield board.svg.replace("<svg ", f'<svg x="12" y="{top}" ', 1).replace(
+            f'width="{board.width:g}" height="{board.height:g}"', f'width="{size}" height="{size}"', 1
+        )
+        y = top + 16
+        for number in range(middle - 3, middle + 4):
+            step = explanation[number]
+            lines = textwrap.wrap(step.text, 62)
+            if number == middle:
+                yield box(386, y - 15, 476, 20 * len(lines) + 10, "one")
+            yield label(420, y, f"{number + 1}.", 14, "end", "muted")
+            for line in lines:
+                yield label(430, y, line, 14, "start", "ink" if number == middle else "muted")
+                y += 20
+            y += 14
+
+    title = f"Steps of an explanation, and a picture of one of them. {explanation[middle].text}"
+    own = ".jaxsudoku text{dominant-baseline:auto}"  # the board places its texts otherwise
+    return picture(874, size + 2 * top, title, *parts(), style=own)
+
+
 DIAGRAMS: dict[str, Callable[[], str]] = {"planes": planes, "folding": folding, "stack": stack, "groups": groups}
 DIAGRAMS |= {
     "x-wing": functools.partial(step, 15, "x-wing"),
     "chain": functools.partial(step, 0, "aic"),
     "boards": boards,
+    "batch": film.batch,
+    "steps": functools.partial(steps, 1, "naked-pair"),
+    "throughput": charts.throughput,
+    "accuracy": charts.accuracy,
 }
 
 
-def main() -> None:
-    """Writes all diagrams."""
+def main(names: list[str]) -> None:
+    """Writes the pictures of these names, or all."""
     FOLDER.mkdir(exist_ok=True)
-    for name, draw in DIAGRAMS.items():
-        (FOLDER / f"{name}.svg").write_text(draw(), encoding="utf-8")
+    for name in names or DIAGRAMS:
+        (FOLDER / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -127,7 +127,41 @@ def test_peers_solve_boards_that_they_know_alone(script):
         "cp-sat": [True, True, True],
         "py-sudoku": [True, True, False],
         "rustoku": [True, False, False],
+        "tdoku": [True, False, False],
     }
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_tdokus_library_is_called_for_each_puzzle(script, tmp_path):
+    """By a library of the same form, which writes 9 for blanks and finds as many solutions as the first digit says."""
+    source, library = tmp_path / "solver.c", tmp_path / "solver.so"
+    source.write_text(
+        "#include <stddef.h>\n#include <stdint.h>\n"
+        "size_t TdokuSolverDpllTriadSimd(const char *in, size_t limit, uint32_t kind, char *out, size_t *guesses) {"
+        "for (int i = 0; i < 81; i++) out[i] = in[i] == '.' ? '9' : in[i];"
+        "size_t found = in[0] - '0'; return in[81] || kind ? 99 : found < limit ? found : limit; }"
+    )
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    peer = script("peers").PEERS["tdoku"]
+    assert not peer.available()
+    peer.library = library
+    peer.prepare(js.Board.classic())
+    puzzles = np.tile(np.arange(9, dtype=np.uint8), (3, 9))
+    puzzles[:, 0] = 1, 2, 3
+    assert (peer.solve(puzzles) == np.where(puzzles, puzzles, 9)).all()
+    assert peer.count(puzzles, 2).tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [("--peers tdoku", "go together"), ("--tdoku a.so", "go together"), ("--peers tdoku --tdoku a.so", "no such file")],
+)
+def test_tdoku_needs_its_library(flags, told, script, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["throughput.py", *flags.split()])
+    with pytest.raises(SystemExit, match="2"):
+        script("throughput").main()
+    assert told in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------------- the command without data

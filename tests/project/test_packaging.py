@@ -108,6 +108,7 @@ def test_the_readme_of_the_metadata_has_no_link_that_leads_nowhere(copied):
     assert relative_links(readme) and not relative_links(core.readme)
     assert core.readme_content_type == "text/markdown"
     assert core.urls == {} and "`docs/networks.md`" in core.readme
+    assert "![" in readme and "![" not in core.readme and ".svg" not in core.readme
     code = re.compile(r"```.*?```", re.DOTALL)
     assert code.findall(core.readme) == code.findall(readme)
 
@@ -122,6 +123,7 @@ def test_one_line_makes_urls_and_links(copied, tmp_path):
     core = metadata(root)
     assert core.urls["Repository"] == "https://host.example/jaxsudoku"
     assert "[networks](https://host.example/jaxsudoku/blob/main/docs/networks.md)" in core.readme
+    assert "](https://host.example/jaxsudoku/raw/main/docs/images/batch.svg)\n" in core.readme
     assert not relative_links(core.readme)
 
 
