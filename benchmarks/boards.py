@@ -45,7 +45,7 @@ def alone(network: Any, puzzles: np.ndarray, board: Any, rules: str) -> dict[str
     row: dict[str, Any] = {"by": "one pass", "puzzles": int(unique.sum())}
     if not unique.any():
         return row
-    options = {"rules": (rules,), "iterative": False, "rating": np.zeros(unique.sum()), "sample": None}
+    options: dict[str, Any] = {"rules": (rules,), "iterative": False, "rating": np.zeros(unique.sum()), "sample": None}
     found = js.evaluate(network, puzzles[unique], board, **options)
     level = found.levels[rules]
     row |= {"cells": level.total.cells, "boards": level.total.boards, "rules_alone": level.total.rules_alone}

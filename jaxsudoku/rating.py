@@ -356,9 +356,9 @@ class RatingKernel(PuzzleItems):
     def resolve(self, board: Board, platform: str) -> RatingKernel:
         return dataclasses.replace(self, lanes=exact_lanes(board, platform))
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, searches: Array, /) -> Array:
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *searches: Array) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)
-        return branch_nodes(puzzles, seed, board, searches=searches, lanes=self.lanes)
+        return branch_nodes(puzzles, seed, board, searches=searches[0], lanes=self.lanes)
 
 
 @dataclasses.dataclass(frozen=True)

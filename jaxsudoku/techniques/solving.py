@@ -185,7 +185,7 @@ class TechniqueKernel(PuzzleItems):
         """A step reads where every puzzle of a batch waits; on a CPU a batch is to end within a minute, as progress."""
         return Limits(fewest_items(board), 1 << (12 if platform == "cpu" else 14))
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, last: Array, /) -> tuple[Array, Array]:
+    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *last: Array) -> tuple[Array, Array]:
         assert self.lanes is not None
-        found = solve_by_techniques(puzzles, board, self.names, self.lanes, last)
+        found = solve_by_techniques(puzzles, board, self.names, self.lanes, *last)
         return found.hardest, found.solved
