@@ -1,9 +1,9 @@
-"""The README as package indexes show it: links that work there, which relative ones do not.
+"""The README as package indexes show it, which resolve no relative links.
 
 hatchling calls this when it builds the metadata. In pyproject.toml, ``[tool.hatch.metadata.hooks.custom]``,
 ``repository = "https://..."`` is the one line that says where the project is hosted. From it follow the project's URLs
-and absolute links. Without it relative links become plain text, the path of the file in the source distribution, and
-images are left out.
+and absolute links and images. Without it relative links and images become plain text, with the path of the file in the
+source distribution.
 """
 
 from __future__ import annotations
@@ -14,26 +14,59 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_RELATIVE_IMAGE = re.compile(r"!\[([^\]\n]*)\]\((?!\w+:)([^)\n]+)\)\n*")
-_RELATIVE_LINK = re.compile(r"\[([^\]\n]+)\]\((?!\w+:|#)([^)\n]+)\)")
+_IMAGE = r"!\[[^\]]*\]\([^)\s]+\)"
+
+#: What is looked at, whichever begins first: code, which stays as it is; images; links, whose label may be an image.
+_MARKDOWN = re.compile(
+    r"(?P<code>^(?P<fence>`{3,}).*?^(?P=fence)|(?P<ticks>`+)[^`].*?(?<!`)(?P=ticks)(?!`))"
+    r"|!\[(?P<alt>[^\]]*)\]\((?P<source>[^)\s]+)\)"
+    rf"|\[(?P<label>(?:{_IMAGE}|[^\[\]])+)\]\((?P<target>[^)\s]+)\)",
+    re.MULTILINE | re.DOTALL,
+)
+
+#: Relative addresses in forms that are not made absolute: links with titles, definitions of links, HTML.
+_REFUSED = re.compile(
+    r"\]\((?!\w+:)[^)]*\s[^)]*\)|^ {0,3}\[[^\]]+\]: *(?!\w+:)\S+|<[^>]*\b(?:src|srcset|href)=[\"']?(?!\w+:)[^>]*>",
+    re.MULTILINE,
+)
 
 
 def with_absolute_links(text: str, repository: str) -> str:
-    """Markdown whose relative links and images lead to the repository.
+    """Markdown whose relative links and images lead to the repository, or are plain text if there is none.
 
-    If there is none, links are plain text, and images are left out.
+    Args:
+      text: the Markdown.
+      repository: the address of the repository, "" if there is none.
+
+    Raises:
+      ValueError: a relative address in a link with a title, in the definition of a link, or in HTML.
     """
+    repository = repository.rstrip("/")
 
-    def image(match: re.Match[str]) -> str:
-        return f"![{match[1]}]({repository.rstrip('/')}/raw/main/{match[2]})\n\n" if repository else ""
+    def plain(label: str, path: str) -> str:
+        if path.startswith("#"):
+            return label
+        return f"`{path}`" if path.startswith(label.strip("`")) else f"{label} (`{path}`)"
 
-    def link(match: re.Match[str]) -> str:
-        label, path = match[1].strip("`"), match[2]
-        if repository:
-            return f"[{match[1]}]({repository.rstrip('/')}/blob/main/{path})"
-        return f"`{path}`" if path.startswith(label) else f"{match[1]} (`{path}`)"
+    def changed(match: re.Match[str]) -> str:
+        if match["code"]:
+            return match[0]
+        if match["source"]:
+            alt, source = match["alt"], match["source"]
+            if re.match(r"\w+:", source):
+                return match[0]
+            return f"![{alt}]({repository}/raw/main/{source})" if repository else plain(alt, source)
+        label, target = _MARKDOWN.sub(changed, match["label"]), match["target"]
+        if re.match(r"\w+:", target):
+            return f"[{label}]({target})"
+        if not repository:
+            return plain(label, target)
+        return f"[{label}]({repository}{'' if target.startswith('#') else '/blob/main/'}{target})"
 
-    return _RELATIVE_LINK.sub(link, _RELATIVE_IMAGE.sub(image, text))
+    without_code = _MARKDOWN.sub(lambda match: "" if match["code"] else match[0], text)
+    if (refused := _REFUSED.search(without_code)) is not None:
+        raise ValueError(f"README.md: {refused[0]!r}: write a relative link or image as [text](path) or ![text](path)")
+    return _MARKDOWN.sub(changed, text)
 
 
 class CustomMetadataHook(MetadataHookInterface):

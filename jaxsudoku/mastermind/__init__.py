@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .games import bulls_and_cows
+from .games import as_game, bulls_and_cows
 from .peg_game import PegGame
 from .player_config import (
     EntropyConfig,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["PLAYERS", "Player", "Policy", "Positions"]
 __all__ += ["EntropyConfig", "GreedyConfig", "LookaheadConfig", "MctsConfig", "OptimalConfig", "RandomConfig"]
 __all__ += ["PersistentUctConfig", "SearchTree", "SearchTreeError", "StochasticMuZeroConfig"]
-__all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "bulls_and_cows"]
+__all__ += ["CodeError", "Game", "GameError", "PegGame", "WordGame", "as_game", "bulls_and_cows"]
 __all__ += ["consistent", "feedback", "feedback_table"]
 __all__ += ["SearchLimitError", "Tree", "TreeError", "draw_tree", "grow", "improve", "load_tree", "replay", "save_tree"]
 __all__ += ["MemoError", "Proof", "prove"]

@@ -13,6 +13,7 @@ from jax import Array, lax
 from jaxsudoku.runtime import cache, forks
 from jaxsudoku.runtime.arrays import AnyArray
 
+from .games import as_game
 from .rules import MOST_FEEDBACKS, CodeError, Game, check_numbers, check_pegs, check_places, check_size
 
 #: Bytes of the rows of the table that are computed together.
@@ -22,14 +23,14 @@ _BLOCK = 1 << 22
 _PAIRS = 1 << 18
 
 
-def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
+def feedback(game: Game | str, guesses: AnyArray, secrets: AnyArray) -> Array:
     """The feedback to guesses, as numbers.
 
     Codes are given place by place here, as in ``game.codes``. Of codes with some numbers
     ``feedback_table(game)[guesses, secrets]`` has the feedback.
 
     Args:
-      game: the game.
+      game: the game, or its name, as ``as_game`` takes it.
       guesses: uint8[..., places], codes.
       secrets: uint8[..., places], of a shape that broadcasts with it.
 
@@ -41,6 +42,7 @@ def feedback(game: Game, guesses: AnyArray, secrets: AnyArray) -> Array:
       RuntimeError: as ``forks.check``.
     """
     forks.check()
+    game = as_game(game)
     return _feedback(game, _places(game, "guesses", guesses), _places(game, "secrets", secrets))
 
 
@@ -67,14 +69,21 @@ def _feedback(game: Game, guesses: Array, secrets: Array) -> Array:
     return jnp.asarray(game.compare(game.prepared(jnp.asarray(guesses)), game.prepared(jnp.asarray(secrets))))
 
 
-@functools.lru_cache(maxsize=1)
-@cache.kept()
-def feedback_table(game: Game) -> Array:
-    """The feedback of every guess with every secret, uint8[size, secrets], on the device.
+def feedback_table(game: Game | str) -> Array:
+    """The feedback of every guess with every secret, uint8[size, secrets], on the device; of the last game it is kept.
+
+    Args:
+      game: the game, or its name, as ``as_game`` takes it.
 
     Raises:
       GameError: it takes more than half of the memory.
     """
+    return _table(as_game(game))
+
+
+@functools.lru_cache(maxsize=1)
+@cache.kept()
+def _table(game: Game) -> Array:
     check_size(game)
     return by_secrets(game, block_by_secrets(game, game.codes, game.codes[: game.secrets]))
 

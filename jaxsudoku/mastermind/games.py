@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
+
+from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .peg_game import PegGame
 from .rules import Game, GameError
@@ -33,6 +36,32 @@ WORDS = "words"
 def bulls_and_cows(digits: int = 4) -> PegGame:
     """Bulls and Cows: a number of different digits. Bulls are right digits, cows are digits elsewhere."""
     return PegGame(digits, **_DIGITS)
+
+
+def as_game(game: Game | str) -> Game:
+    """A game, or the game of a name, which every function that takes a game takes too.
+
+    Args:
+      game: a game; or "4x6", pegs by colours; "mastermind", "black-pegs", "bulls-and-cows", "ab"; or "words", the game
+        of the list of words that ships.
+
+    Raises:
+      GameError: no game has such a name, or it can't be played.
+    """
+    if isinstance(game, Game):
+        return game
+    if not isinstance(game, str):
+        raise GameError(f"a game, or its name, is needed, not {game!r}")
+    name = game.strip().lower()
+    if size := re.fullmatch(r"(\d{1,3})\s*[x×]\s*(\d{1,3})", name, re.ASCII):
+        return PegGame(int(size[1]), int(size[2]))
+    if name == WORDS:
+        return WordGame.load()
+    if name not in PEG_GAMES:
+        names = (*PEG_GAMES, WORDS)
+        hint = did_you_mean(name, names)
+        raise GameError(f"unknown game {game!r}: name pegs by colours, as '4x6', or one of {', '.join(names)}{hint}")
+    return PegGame(**PEG_GAMES[name])
 
 
 def to_fields(game: Game) -> dict[str, Any]:

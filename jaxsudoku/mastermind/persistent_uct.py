@@ -78,7 +78,7 @@ class SearchTree:
     """A search tree of a game.
 
     Args:
-      game: the game.
+      game: the game, or its name, as ``as_game`` takes it.
       exploration: scale of the confidence bound, in guesses.
       seed: the seed of all simulations.
 
@@ -90,8 +90,9 @@ class SearchTree:
       iterations: the number of simulations so far.
     """
 
-    def __init__(self, game: Game, exploration: float = SQRT2, seed: int = 0) -> None:
-        self.game, self.exploration = game, PersistentUctConfig(exploration=exploration).exploration
+    def __init__(self, game: Game | str, exploration: float = SQRT2, seed: int = 0) -> None:
+        self.game = game = games.as_game(game)
+        self.exploration = PersistentUctConfig(exploration=exploration).exploration
         self.seed, self.iterations = whole_number("seed", seed, 0, None), 0
         self._table = scorer(game).host
         self._nodes = [_Node(np.arange(game.secrets, dtype=np.int32), ())]

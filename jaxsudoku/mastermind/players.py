@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxsudoku.runtime.settings import settings_of
-from jaxsudoku.runtime.suggestions import did_you_mean
+from jaxsudoku.runtime.suggestions import known_name
 
 from .player_config import (
     EntropyConfig,
@@ -122,10 +122,8 @@ PLAYERS: dict[str, Player] = {
 
 
 def get(name: str) -> Player:
-    """The player of that name; raises ValueError that lists the names if there is none."""
-    if name not in PLAYERS:
-        raise ValueError(f"unknown player {name!r}: choose one of {', '.join(PLAYERS)}{did_you_mean(name, PLAYERS)}")
-    return PLAYERS[name]
+    """The player of that name, in any case; raises ValueError that lists the names if there is none."""
+    return PLAYERS[known_name("player", name, PLAYERS)]
 
 
 def make_config(name: str, /, **options: Any) -> Any:
@@ -134,4 +132,13 @@ def make_config(name: str, /, **options: Any) -> Any:
     Raises:
       ValueError: no such player, an option that it does not have, or a value out of its range.
     """
-    return settings_of(get(name).config, f"player {name}", **options)
+    player = get(name)
+    return settings_of(player.config, f"player {player.name}", **options)
+
+
+def make_policy(game: Game, name: str, config: PlayerConfig, progress: Progress = lambda text: None) -> Policy:
+    """The policy of a player in a game; raises ValueError as ``get`` and ``Player.check``."""
+    player = get(name)
+    player.check(game, config)
+    policy: Policy = player.make(game, config, progress)
+    return policy

@@ -108,7 +108,7 @@ class Report:
 
 
 def build(
-    game: Game,
+    game: Game | str,
     player: str = "entropy",
     key: Array | int = 0,
     progress: Progress | bool | None = None,
@@ -117,8 +117,8 @@ def build(
     """The whole strategy of a player.
 
     Args:
-      game: the game.
-      player: a name in ``PLAYERS``.
+      game: the game, or a name such as "4x6", as ``as_game`` takes it.
+      player: a name in ``PLAYERS``, in any case.
       key: a JAX key or a seed, for players that are random.
       progress: called with a text now and then; True shows the texts as a line on standard error.
       **options: fields of the player's config.
@@ -127,13 +127,14 @@ def build(
       ValueError: no such player, option or value; as GameError, a game for which the player's tables take more than
         half of the memory.
     """
+    player, game = players.get(player).name, games.as_game(game)
     config = players.make_config(player, **options)
     with shown(progress, lambda screen: screen.show) as report:
         return _grown(game, player, config, key, 1, report)[0]
 
 
 def evaluate(
-    game: Game,
+    game: Game | str,
     player: str = "entropy",
     key: Array | int = 0,
     trees: int = 1,
@@ -147,6 +148,7 @@ def evaluate(
     Args:
       trees: the number of strategies to grow and to play, for players that are random.
     """
+    player, game = players.get(player).name, games.as_game(game)
     config = players.make_config(player, **options)
     trees = whole_number("trees", trees, 1)
     with shown(progress, lambda screen: screen.show) as report:
@@ -165,9 +167,7 @@ def evaluate_trees(
 
 @cache.kept()
 def _grown(game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress) -> list[Tree]:
-    chosen = players.get(player)
-    chosen.check(game, config)
-    return grow(game, chosen.make(game, config, progress), key, trees, player, progress)
+    return grow(game, players.make_policy(game, player, config, progress), key, trees, player, progress)
 
 
 # ---------------------------------------------------------------------- presentation

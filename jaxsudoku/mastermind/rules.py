@@ -180,6 +180,11 @@ def check_number(game: Game, what: str, number: Any, size: int) -> int:
     return value
 
 
+def check_code(game: Game, what: str, code: Any, size: int) -> int:
+    """The number of a code, from its number or text; raises CodeError as ``check_number`` and ``Game.parse_code``."""
+    return check_number(game, what, game.parse_code(code) if isinstance(code, str) else code, size)
+
+
 def check_numbers(what: str, numbers: Any, size: int) -> np.ndarray:
     """Numbers from 0 to ``size`` - 1 as an array int[...] of numpy; raises CodeError as ``check_number``."""
     array = np.asarray(numbers)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 from jax import Array
@@ -11,10 +13,12 @@ from jaxsudoku.runtime import cache
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 
+from .games import as_game
 from .pegs import game_picture
-from .players import Policy
+from .persistent_uct import SearchTree
+from .players import PLAYERS, Policy, make_config, make_policy
 from .positions import Positions
-from .rules import Game, check_guesses, check_number
+from .rules import Game, check_code, check_guesses, check_number
 from .scoring import scorer
 from .trees import Tree, TreeError
 
@@ -30,8 +34,8 @@ class AttemptsError(ValueError):
 class _Session:
     """A game so far: its answers, the codes that they leave, and whether it is over."""
 
-    def __init__(self, game: Game, attempts: int | None) -> None:
-        self.game = game
+    def __init__(self, game: Game | str, attempts: int | None) -> None:
+        self.game = game = as_game(game)
         self.attempts = None if attempts is None else whole_number("attempts", attempts, 1)
         self.answers: list[tuple[int, int]] = []
         self.possible = np.arange(game.secrets, dtype=np.int32)
@@ -57,6 +61,10 @@ class _Session:
         """Whether the game is won or lost."""
         return self.found or self.lost
 
+    def fits(self, guess: int | str) -> bool:
+        """Whether a code, as a number or text, is consistent with all feedback so far; CodeError if there is none."""
+        return bool(np.isin(check_code(self.game, "code", guess, self.game.size), self.possible))
+
     def _check_attempts(self) -> None:
         if self.lost:
             raise AttemptsError(f"the game is lost: its attempts, {self.attempts}, are used up")
@@ -72,16 +80,48 @@ class CodeBreaker(_Session):
       answers: (guess, feedback) of each guess so far, as numbers.
     """
 
-    def __init__(self, game: Game, player: Policy | Tree, key: Array | int = 0, *, attempts: int | None = None) -> None:
-        """Starts a game with a policy or a tree that chooses the guesses.
+    def __init__(
+        self,
+        game: Game | str,
+        player: str | Policy | Tree | SearchTree = "entropy",
+        key: Array | int = 0,
+        *,
+        attempts: int | None = None,
+        **options: Any,
+    ) -> None:
+        """Starts a game.
+
+        Args:
+          game: the game, or a name such as "4x6", as ``as_game`` takes it.
+          player: what chooses the guesses: a name in ``PLAYERS``, a policy, a tree or a search tree. Of names
+            "persistent-uct" trains its tree now; the others search at each guess.
+          key: a JAX key or a seed, for players that are random.
+          attempts: the most guesses, None for no limit.
+          **options: fields of the config of the player with that name.
 
         Raises:
-          ValueError: the tree is of another game, or fewer than one attempt.
+          ValueError: no such player, option or value, options without a name, a tree of another game, or fewer than
+            one attempt; as GameError, no such game, or one for which the player's tables take more than half of the
+            memory.
         """
-        if isinstance(player, Tree) and player.game != game:
-            raise ValueError(f"the tree is for {player.game}, where the game is {game}")
         super().__init__(game, attempts)
-        self._player, self._key = player, as_key(key)
+        self._player, self._key = self._chosen(player, options), as_key(key)
+
+    def _chosen(self, player: Any, options: dict[str, Any]) -> Policy | Tree:
+        """What chooses the guesses, from the arguments."""
+        if isinstance(player, str):
+            return make_policy(self.game, player, make_config(player, **options))
+        if options:
+            raise ValueError(f"{', '.join(options)}: options are for a player by its name: {', '.join(PLAYERS)}")
+        if isinstance(player, Tree | SearchTree):
+            if player.game != self.game:
+                raise ValueError(f"the tree is for {player.game}, where the game is {self.game}")
+            return player if isinstance(player, Tree) else player.policy()
+        if not callable(player):
+            names = ", ".join(PLAYERS)
+            raise ValueError(f"a player is a policy, a tree, or one of the names {names}, not {type(player).__name__}")
+        policy: Policy = player
+        return policy
 
     @cache.kept()
     def guess(self) -> int:
@@ -112,8 +152,8 @@ class CodeBreaker(_Session):
                 raise TreeError(f"the tree has no guess after {self.game.answer_text(guess, feedback)}")
         return int(tree.guesses[node])
 
-    def update(self, guess: int, feedback: int) -> None:
-        """Records the feedback to a guess, as numbers; ``game.parse_code`` and ``game.parse_feedback`` read texts.
+    def update(self, guess: int | str, feedback: int | str) -> None:
+        """Records the feedback to a guess, of the player or any other; both are numbers, or texts as "1123" and "1 1".
 
         Raises:
           AttemptsError: the attempts are used up.
@@ -122,7 +162,9 @@ class CodeBreaker(_Session):
             stays as it was.
         """
         self._check_attempts()
-        guess = check_number(self.game, "code", guess, self.game.size)
+        guess = check_code(self.game, "code", guess, self.game.size)
+        if isinstance(feedback, str):
+            feedback = self.game.parse_feedback(feedback)
         feedback = check_number(self.game, "feedback", feedback, self.game.feedbacks)
         possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         if not len(possible):
@@ -170,25 +212,31 @@ class CodeMaker(_Session):
       attempts, possible, answers: as those of ``CodeBreaker``.
     """
 
-    def __init__(self, game: Game, secret: int, *, attempts: int | None = None) -> None:
-        """Holds the secret with a code number; raises CodeError if there is none, ValueError for no attempt."""
-        super().__init__(game, attempts)
-        self.secret = check_number(game, "secret", secret, game.secrets)
+    def __init__(self, game: Game | str, secret: int | str, *, attempts: int | None = None) -> None:
+        """Holds a secret.
 
-    def answer(self, guess: int) -> int:
-        """The number of the feedback to a guess.
+        Args:
+          game: the game, or a name such as "4x6", as ``as_game`` takes it.
+          secret: its code number or its text.
+          attempts: the most guesses, None for no limit.
+
+        Raises:
+          CodeError: no code that may be the secret.
+          ValueError: fewer than one attempt; as GameError, no such game.
+        """
+        super().__init__(game, attempts)
+        self.secret = check_code(self.game, "secret", secret, self.game.secrets)
+
+    def answer(self, guess: int | str) -> int:
+        """The number of the feedback to a guess, which is a code number or its text.
 
         Raises:
           AttemptsError: the attempts are used up.
           CodeError: there is no such code.
         """
         self._check_attempts()
-        guess = check_number(self.game, "code", guess, self.game.size)
+        guess = check_code(self.game, "code", guess, self.game.size)
         feedback = int(self._scorer.feedback(guess, self.secret))
         self.possible = self.possible[self._scorer.feedback(guess, self.possible) == feedback]
         self.answers.append((guess, feedback))
         return feedback
-
-    def fits(self, guess: int) -> bool:
-        """Whether a guess is consistent with all feedback so far; raises CodeError if there is no such code."""
-        return bool(np.isin(check_number(self.game, "code", guess, self.game.size), self.possible))

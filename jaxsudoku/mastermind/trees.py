@@ -18,6 +18,7 @@ from jaxsudoku.runtime.random import as_key
 from jaxsudoku.runtime.settings import whole_number
 
 from . import feedbacks
+from .games import as_game
 from .pegs import tree_picture
 from .players import Policy, Progress
 from .positions import History, Positions, after
@@ -247,7 +248,7 @@ def _replay(game: Game, guesses: Array, children: Array, secrets: Array) -> tupl
 
 @cache.kept()
 def grow(
-    game: Game,
+    game: Game | str,
     policy: Policy,
     key: Array | int = 0,
     copies: int = 1,
@@ -259,7 +260,7 @@ def grow(
     The policy is not called for positions of one or two codes: their codes are guessed in turn.
 
     Args:
-      game: the game.
+      game: the game, or its name, as ``as_game`` takes it.
       policy: chooses the guesses.
       key: a JAX key or a seed; each guess of a game gets a key of its own.
       copies: trees that are grown together; they differ if the policy is random.
@@ -271,7 +272,8 @@ def grow(
       TreeError: the policy made a guess that gives no information.
       CodeError: it made a guess that is no code.
     """
-    key, score = as_key(key), scorer(game)
+    game, key = as_game(game), as_key(key)
+    score = scorer(game)
     positions = Positions.everything(game, copies)
     tree, parents, feedback = np.arange(copies), np.full(copies, -1), np.full(copies, -1)
     history = np.zeros((copies, 0), np.int32)

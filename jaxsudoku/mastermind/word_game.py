@@ -5,6 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+from collections.abc import Sequence
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -32,7 +35,7 @@ class WordGame(Game):
       further: words that may be guessed, but are never the secret.
 
     Raises:
-      GameError: no words, words of different lengths, longer than 5 letters, twice, or with blanks.
+      GameError: no words, words of different lengths, longer than 5 letters, twice, or not of letters alone.
     """
 
     words: tuple[str, ...]
@@ -44,46 +47,44 @@ class WordGame(Game):
     def __post_init__(self) -> None:
         if not self.words:
             raise GameError("a game of words needs a word at least")
-        if not all(isinstance(word, str) for word in self._every):
-            raise GameError("words must be texts")
-        length = len(self.words[0])
-        for word in self._every:
-            if not word.isalpha():
-                raise GameError(f"{word!r} is no word: a word has letters alone")
-            if len(word) != length:
-                raise GameError(f"{word!r} has {len(word)} letters, where {self.words[0]!r} has {length}")
-        if length > 5:  # 3^5 is 243
-            raise GameError(f"words of {length} letters have 3^{length} feedbacks, more than {MOST_FEEDBACKS}")
-        if len(self._numbers) < self.size:
-            twice = next(word for place, word in enumerate(self._every) if self._numbers[word] != place)
-            raise GameError(f"{twice!r} comes twice")
+        if (fault := _fault(self._every)) is not None:
+            raise GameError(fault[1])
         if len(self._letters) > MOST_FEEDBACKS:
             raise GameError(f"{len(self._letters)} different letters, more than {MOST_FEEDBACKS}")
 
     @classmethod
-    def load(cls, words: str | os.PathLike[str], further: str | os.PathLike[str] | None = None) -> WordGame:
+    def load(
+        cls, words: str | os.PathLike[str] | None = None, further: str | os.PathLike[str] | None = None
+    ) -> WordGame:
         """The game of the words in a file, a line each, in any case; blank lines and comments after ``#`` are skipped.
 
         Args:
-          words: file of the words that may be the secret.
+          words: file of the words that may be the secret; None for the list that ships, ``words/english.txt``, 555
+            common English words of five letters.
           further: file of further words that may be guessed; those of ``words`` in it are skipped.
 
         Raises:
-          GameError: as the class; the message names the file.
+          GameError: as the class; the message names the file, and the line of a word that is wrong.
           OSError: a file can't be read.
         """
-        secrets = _read(words)
-        others = () if further is None else tuple(word for word in _read(further) if word not in set(secrets))
+        shipped = resources.files("jaxsudoku") / "mastermind" / "words" / "english.txt"
+        secrets = _read(shipped if words is None else Path(words))
+        chosen = {word for word, _ in secrets}
+        others = [] if further is None else [line for line in _read(Path(further)) if line[0] not in chosen]
+        if (fault := _fault([word for word, _ in secrets + others])) is not None:
+            number, cause = fault
+            raise GameError(f"{(secrets + others)[number][1]}: {cause}")
         try:
-            return cls(secrets, others)
+            return cls(tuple(word for word, _ in secrets), tuple(word for word, _ in others))
         except GameError as error:
-            files = os.fspath(words) if further is None else f"{os.fspath(words)}, {os.fspath(further)}"
-            raise GameError(f"{files}: {error}") from error
+            files = [os.fspath(path) for path in (words, further) if path is not None]
+            raise GameError(f"{', '.join(files)}: {error}") from error
 
     def __str__(self) -> str:
         letters = "1 letter" if len(self.words[0]) == 1 else f"{len(self.words[0])} letters"
+        words = "1 word" if len(self.words) == 1 else f"{len(self.words):,} words"
         further = f", {len(self.further):,} further guesses" if self.further else ""
-        return f"{len(self.words):,} words of {letters}{further}"
+        return f"{words} of {letters}{further}"
 
     @property
     def _every(self) -> tuple[str, ...]:
@@ -194,11 +195,34 @@ def _count(conditions: Any) -> Any:
     return functools.reduce(lambda number, one: number + one.astype(np.uint8), conditions, np.uint8(0))
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The words of a file."""
+def _fault(words: Sequence[Any]) -> tuple[int, str] | None:
+    """The first word, by its place, that can't be in a list with those before it, and why; None if there is none."""
+    seen = set()
+    for place, word in enumerate(words):
+        if not isinstance(word, str):
+            return place, f"a word is a text, not {word!r}"
+        if not word.isalpha():
+            return place, f"{word!r} is no word: a word has letters alone"
+        if len(word) != len(words[0]):
+            return place, f"{word!r} has {len(word)} letters, where {words[0]!r} has {len(words[0])}"
+        if len(word) > 5:  # 3^5 is 243
+            return place, f"words of {len(word)} letters have 3^{len(word)} feedbacks, more than {MOST_FEEDBACKS}"
+        if word in seen:
+            return place, f"{word!r} comes twice"
+        seen.add(word)
+    return None
+
+
+def _read(path: Path | Traversable) -> list[tuple[str, str]]:
+    """The words of a file, each with the file and its line for messages."""
+    content = path.read_bytes()
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise GameError(f"{os.fspath(path)}: not UTF-8: {error}") from error
-    words = (line.partition("#")[0].strip().lower() for line in text.splitlines())
-    return tuple(word for word in words if word)
+        line = content[: error.start].count(b"\n") + 1
+        raise GameError(f"{path}, line {line}: not UTF-8: {error.reason}") from error
+    words = (
+        (line.partition("#")[0].strip().lower(), f"{path}, line {number}")
+        for number, line in enumerate(text.split("\n"), 1)
+    )
+    return [(word, place) for word, place in words if word]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
 import json
+import signal
 
+import numpy as np
 import pytest
 
 import jaxsudoku.mastermind as mm
 from jaxsudoku.cli import main
+from jaxsudoku.cli.mastermind import dialogue
+from jaxsudoku.runtime.terminal.stop import Stop
 
 GAME = ("--pegs", "2", "--colours", "3")
 
@@ -152,7 +157,7 @@ def test_the_secret_is_found_by_answers(capsys, monkeypatch):
     assert code == 0
     assert "'nonsense': feedback is two numbers" in out
     assert "with all pegs right but one" in out
-    assert f"found in {tree.attempts[secret]} guess" in out
+    assert f"found in {tree.attempts[secret]} guess" in out and out.endswith(": 31\n")
 
 
 def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
@@ -163,19 +168,131 @@ def test_answers_that_do_not_go_together(capsys, monkeypatch, tmp_path):
     code, out, _ = run(capsys, "play", *GAME, "--tree", path)
     assert code == 0
     assert "no code fits" in out
-    assert "undo takes the last answer back" in out
-    assert "there is no answer to take back" in out
+    assert "undo takes the last feedback back" in out
+    assert "there is no feedback to take back" in out
     assert out.count(f"guess 1: {first}  (9 possible)") == 2
-    assert out.rstrip().endswith("found in 1 guess")
+    assert out.rstrip().endswith(f"found in 1 guess: {first}")
 
 
 def test_an_input_that_ends_early(capsys, monkeypatch):
     typed(monkeypatch, "0 1")
-    assert run(capsys, "play", *GAME)[0] == 1
+    code, out, _ = run(capsys, "play", *GAME)
+    assert (code, out.splitlines()[-1]) == (1, "the input has ended; 2 codes are possible")
     typed(monkeypatch, "quit")
-    assert run(capsys, "play", *GAME)[0] == 0
+    code, out, _ = run(capsys, "play", *GAME)
+    assert (code, out.splitlines()[-1]) == (0, "> 9 codes are possible")
     typed(monkeypatch, "11")
-    assert run(capsys, "play", *GAME, "--you", "guess", "--seed", "1")[0] == 1
+    code, out, _ = run(capsys, "play", *GAME, "--you", "guess", "--seed", "1")
+    assert code == 1 and out.splitlines()[-1].startswith("the input has ended; it was ")
+
+
+def holding(player=lambda positions, history, key: positions.codes[positions.bounds[:-1]], **options):
+    """A game of 3 pegs whose secret the person holds; by default the player guesses the first code that is left."""
+    breaker = mm.CodeBreaker(mm.PegGame(3, 4), player, **options)
+    return dialogue.Holding(breaker, contextlib.nullcontext)
+
+
+def guessing(secret="413", **options):
+    """A game of 3 pegs whose secret the person guesses."""
+    game = mm.PegGame(3, 4)
+    return dialogue.Guessing(
+        game,
+        game.parse_code(secret),
+        options.pop("attempts", None),
+        lambda attempts: mm.CodeBreaker(game, "random", attempts=attempts, **options),
+        contextlib.nullcontext,
+    )
+
+
+def printed(capsys, monkeypatch, play, *lines):
+    """The exit status of a game in which some lines are typed, and the lines that it prints but for the prompt."""
+    typed(monkeypatch, *lines)
+    code = play.play()
+    return code, [line.removeprefix("> ") for line in capsys.readouterr().out.splitlines()]
+
+
+def test_own_guesses_take_the_place_of_the_players(capsys, monkeypatch):
+    lines = ("432", "guess 432", "1 1", "guess 222", "hint", "guess 413", "3 0")
+    code, out = printed(capsys, monkeypatch, holding(), *lines)
+    assert code == 0
+    assert out[1] == "guess 1: 111  (64 possible)"
+    assert out[2].startswith("'432': feedback is two") and out[2].endswith("a guess of your own is typed as: guess 432")
+    assert out[3:] == [
+        "guess 1: 432  (yours; 64 possible)",
+        "guess 2: 134  (12 possible)",
+        "guess 2: 222  (yours; 12 possible)",
+        "guess 2: 134  (12 possible)",
+        "guess 2: 413  (yours; 12 possible)",
+        "found in 2 guesses: 413",
+    ]
+
+
+def test_a_tree_that_is_left_by_an_own_guess(capsys, monkeypatch):
+    game = mm.PegGame(3, 4)
+    tree = mm.Tree(game, *np.array([[0, 1], [-1, 0], [-1, 0]], np.int32))
+    lines = ("guess 444", "0 0", "hint", "1 0", "undo", "3 0")
+    code, out = printed(capsys, monkeypatch, holding(tree), *lines)
+    assert code == 0
+    gone = "no guess of the player: the tree has no guess after 0 0 to 444; type a guess of your own, or undo"
+    assert out[3:] == [
+        gone,
+        gone,
+        "type a guess of your own",
+        "guess 1: 111  (64 possible)",
+        "found in 1 guess: 111",
+    ]
+
+
+def test_hints_and_lists_while_guessing(capsys, monkeypatch):
+    code, out = printed(capsys, monkeypatch, guessing(), "list 3", "112", "list", "fits 113", "hint", "guess 413")
+    assert code == 0
+    assert out[1:4] == ["64 codes left, the first 3:", "111  112  113", "1 0  (17 possible)"]
+    left = [text for line in out[5:7] for text in line.split()]
+    assert out[4] == "17 codes left:" and len(left) == 17 and "413" in left
+    hint = out[-2].removesuffix(" is the player's guess")
+    assert out[-3] == "it can't be the secret" and hint in left
+    assert out[-1] == "found in 2 guesses: 413"
+
+
+def test_a_hint_that_there_is_none_of_does_not_end_the_game(capsys, monkeypatch):
+    play = guessing()
+    play._make_breaker = lambda attempts: mm.CodeBreaker("3x4", "optimal", positions=5)
+    code, out = printed(capsys, monkeypatch, play, "hint", "413")
+    assert code == 0 and "no guess of the player: 3 pegs, 4 colours: more than 5 positions" in out[1]
+
+
+@pytest.mark.parametrize("side", [holding, guessing])
+def test_lines_that_are_nothing_are_told_and_the_game_goes_on(capsys, monkeypatch, side):
+    lines = {
+        "": "help lists what else may be typed",
+        "9": "help lists what",
+        "guess": "'guess' needs a code, as in: guess 111",
+        "guess 11": "'11': a code has 3 pegs, not 2",
+        "FITS": "'fits' needs a code, as in: fits 111",
+        "fits 555": "'5' is no colour; colours are 1 to 4",
+        "list many": "'many': list takes a number from 1 on",
+        "list 0": "'0': list takes a number from 1 on",
+        "quit please": "'quit please': quit stands alone",
+        "\x1b[A": r"'\x1b[A'",
+    }
+    code, out = printed(capsys, monkeypatch, side(), *lines, "QUIT")
+    told = out[-1 - len(lines) : -1]
+    assert code == 0 and all(cause in line for cause, line in zip(lines.values(), told, strict=True))
+    assert out[-1] in ("64 codes are possible", "it was 413")
+    code, out = printed(capsys, monkeypatch, side(), "help", "quit")
+    assert all(f"  {command} " in "\n".join(out) for command in ("list [N]", "fits CODE", "hint", "quit"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), encoding="utf-8"))
+    assert side().play() == 1
+
+
+def test_a_signal_ends_a_game_with_its_secret(capsys, monkeypatch):
+    def readline():
+        raise Stop(signal.SIGINT)
+
+    monkeypatch.setattr("sys.stdin.readline", readline)
+    with pytest.raises(Stop):
+        guessing().play()
+    assert capsys.readouterr().out.endswith("\nit was 413\n")
 
 
 def test_guessing_a_secret_that_is_held(capsys, monkeypatch):

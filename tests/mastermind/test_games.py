@@ -186,12 +186,45 @@ def test_texts_of_words():
         (("abc", "a c"), "'a c' is no word"),
         (("abc", "abc"), "'abc' comes twice"),
         (("abcdef",), r"words of 6 letters have 3\^6 feedbacks, more than 255"),
-        ((1,), "words must be texts"),
+        ((1,), "a word is a text, not 1"),
     ],
 )
 def test_lists_that_are_no_game(words, cause):
     with pytest.raises(GameError, match=cause):
         mm.WordGame(words)
+
+
+@pytest.mark.parametrize(
+    ("content", "cause"),
+    [
+        (b"# a list\nabc\n\nab\n", "words.txt, line 4: 'ab' has 2 letters, where 'abc' has 3"),
+        (b"abc\na-c\n", "words.txt, line 2: 'a-c' is no word"),
+        (b"abc\r\ndef\r\nABC\r\n", "words.txt, line 3: 'abc' comes twice"),
+        (b"abcdef\n", "words.txt, line 1: words of 6 letters"),
+        (b"abc\n\xff\n", "words.txt, line 2: not UTF-8"),
+        (b"# nothing\n", "words.txt: a game of words needs a word at least"),
+    ],
+)
+def test_a_file_of_words_that_is_wrong_is_named_with_its_line(tmp_path, content, cause):
+    (tmp_path / "words.txt").write_bytes(content)
+    with pytest.raises(GameError, match=cause):
+        mm.WordGame.load(tmp_path / "words.txt")
+
+
+def test_a_further_word_that_is_wrong_is_named_with_its_line(tmp_path):
+    words, further = tmp_path / "words.txt", tmp_path / "further.txt"
+    words.write_text("abc\n")
+    further.write_text("ABC\nxyz\nxy\n")
+    with pytest.raises(GameError, match=r"further.txt, line 3: 'xy' has 2 letters"):
+        mm.WordGame.load(words, further)
+
+
+def test_games_by_their_names():
+    assert mm.as_game("4x6") == mm.as_game(" Mastermind ") == mm.as_game("4 × 6") == mm.PegGame(4, 6)
+    assert mm.as_game("bulls-and-cows") == mm.bulls_and_cows()
+    game = mm.as_game("words")
+    assert game == mm.WordGame.load() and (game.size, game.places) == (555, 5) and "crane" in game.words
+    assert mm.as_game(game) is game
 
 
 @each_game
@@ -270,10 +303,9 @@ def test_words_from_files(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("flags", "cause"),
     [
-        (("--game", "words"), "--game words needs --words"),
         (("--words", "FILE", "--pegs", "3"), "--words and --further are for --game words, which has no pegs"),
         (("--words", "FILE", "--game", "ab"), "--words and --further are for --game words, which has no pegs"),
-        (("--words", "FILE"), "words.txt: 'abcd' has 4 letters, where 'abc' has 3"),
+        (("--words", "FILE"), "words.txt, line 2: 'abcd' has 4 letters, where 'abc' has 3"),
         (("--words", "missing.txt"), "missing.txt"),
     ],
 )

@@ -495,10 +495,7 @@ def test_a_report_in_numbers_and_words(tmp_path):
 
 @pytest.mark.parametrize("by", ["tree", "player"])
 def test_a_code_breaker_finds_every_code(by):
-    kind = players.get("most-parts")
-    player = kind.make(SMALL, players.make_config("most-parts"), lambda text: None)
-    if by == "tree":
-        player = mm.grow(SMALL, player)[0]
+    player = mm.build(SMALL, "most-parts") if by == "tree" else "most-parts"
     for secret in range(SMALL.size):
         maker, breaker = mm.CodeMaker(SMALL, secret), mm.CodeBreaker(SMALL, player)
         while not breaker.over:
@@ -508,6 +505,38 @@ def test_a_code_breaker_finds_every_code(by):
         assert maker.guesses == len(breaker.answers) <= 5
         assert maker.fits(secret)
         assert breaker.possible.tolist() == maker.possible.tolist() == [secret]
+
+
+def test_a_code_breaker_takes_names_and_texts():
+    breaker, maker = mm.CodeBreaker("2x3", "Most Parts", consistent=True), mm.CodeMaker("2x3", "31")
+    assert breaker.game == maker.game == SMALL
+    tree = mm.build("2x3", "most-parts", consistent=True)
+    assert breaker.guess() == tree.guesses[0]
+    assert SMALL.feedback_text(maker.answer("11")) == "1 0"
+    breaker.update("11", "1 0")
+    assert breaker.possible.tolist() == maker.possible.tolist() and breaker.fits("31") and not breaker.fits("22")
+    assert mm.CodeBreaker(SMALL).guess() == mm.build(SMALL).guesses[0], "entropy by default"
+    search = mm.SearchTree("2x3")
+    search.train(20)
+    assert mm.CodeBreaker("2x3", search).guess() == search.guess()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "cause"),
+    [
+        (("2x3", "entrop"), {}, "unknown player 'entrop': choose one of random, minimax, .*; did you mean 'entropy'"),
+        (("2x3", None), {}, "a player is a policy, a tree, or one of the names random, .* optimal, not NoneType"),
+        (("2x3", "minimax"), {"width": 3}, "the player minimax has no option width; it has consistent, openings"),
+        (("2x3", len), {"width": 3}, "width: options are for a player by its name: random, "),
+        (("2y3",), {}, "unknown game '2y3': name pegs by colours, as '4x6', or one of mastermind, .*, words$"),
+        (("bulls",), {}, "unknown game 'bulls'"),
+        (((2, 3),), {}, r"a game, or its name, is needed, not \(2, 3\)"),
+        (("0x3",), {}, "pegs must be at least 1"),
+    ],
+)
+def test_a_code_breaker_says_what_it_takes(arguments, options, cause):
+    with pytest.raises(ValueError, match=cause):
+        mm.CodeBreaker(*arguments, **options)
 
 
 @pytest.mark.parametrize("number", [-1, 9, 1.5, None])
@@ -542,7 +571,7 @@ def test_a_game_is_lost_after_its_attempts():
 
 def test_answers_that_no_code_fits_are_told_and_taken_back():
     game = GAME
-    breaker = mm.CodeBreaker(game, players.get("random").make(game, players.make_config("random"), lambda text: None))
+    breaker = mm.CodeBreaker(game, "random")
     code, heard = (lambda text: game.parse_code(text)), (lambda text: game.parse_feedback(text))
     breaker.update(code("111"), heard("1 0"))
     breaker.update(code("222"), heard("2 0"))

@@ -263,7 +263,8 @@ def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
         lambda: search.train(1, [(number, 0)]),
         lambda: search.guess([(number, 0)]),
     ):
-        with pytest.raises(CodeError, match="a (code|word|secret) is a number from 0 to [0-9]+, not "):
+        # games with a person take texts too
+        with pytest.raises(CodeError, match="a (code|word|secret) is a number from 0 to [0-9]+, not |^'0'"):
             function()
     for function in (
         lambda: game.feedback_text(number),
@@ -271,7 +272,7 @@ def test_what_is_no_number_of_a_code_or_a_feedback(game, number):
         lambda: mm.CodeBreaker(game, tree).update(0, number),
         lambda: search.guess([(0, number)]),
     ):
-        with pytest.raises(CodeError, match="a feedback is a number from 0 to [0-9]+, not "):
+        with pytest.raises(CodeError, match="a feedback is a number from 0 to [0-9]+, not |^'0'"):
             function()
     assert len(search) == 1
 

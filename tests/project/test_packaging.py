@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 #: Files of a checkout that are not distributed.
-LEFT_OUT = (".ci/", ".gitignore", "benchmarks/results/")
+LEFT_OUT = (".ci/", ".github/", ".gitignore", "benchmarks/results/")
 
 #: Files that users leave, here and there.
 STRAY = (
@@ -71,7 +71,13 @@ def test_what_users_leave_is_not_distributed(copied):
     wheel = distributed(copied, "wheel")
     assert wheel == {name for name in files if name.startswith("jaxsudoku/")}
     assert {"jaxsudoku/py.typed", "jaxsudoku/puzzles/9x9.txt", "jaxsudoku/networks/trained/cube.safetensors"} <= wheel
-    assert "jaxsudoku/mastermind/trained/value.safetensors" in wheel
+    assert {"jaxsudoku/mastermind/trained/value.safetensors", "jaxsudoku/mastermind/words/english.txt"} <= wheel
+
+
+def test_what_has_another_licence_has_its_text():
+    words = (ROOT / "jaxsudoku/mastermind/words/english.txt").read_text()
+    assert PROJECT["license"] == "Apache-2.0 AND MIT"
+    assert "# Copyright (c) 2013-2016 Pavol Rusnak" in words and "# Permission is hereby granted" in words
 
 
 def test_all_of_the_checkout_is_distributed(copied):
@@ -98,6 +104,15 @@ def metadata(root: Path) -> Any:
     return found.core
 
 
+def hook() -> Any:
+    """The module hatch_build.py."""
+    pytest.importorskip("hatchling")
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def relative_links(text: str) -> list[str]:
     return [target for target in re.findall(r"\]\(([^)]*)\)", text) if "://" not in target]
 
@@ -108,7 +123,7 @@ def test_the_readme_of_the_metadata_has_no_link_that_leads_nowhere(copied):
     assert relative_links(readme) and not relative_links(core.readme)
     assert core.readme_content_type == "text/markdown"
     assert core.urls == {} and "`docs/networks.md`" in core.readme
-    assert "![" in readme and "![" not in core.readme and ".svg" not in core.readme
+    assert "![" in readme and "![" not in core.readme
     code = re.compile(r"```.*?```", re.DOTALL)
     assert code.findall(core.readme) == code.findall(readme)
 
@@ -127,9 +142,82 @@ def test_one_line_makes_urls_and_links(copied, tmp_path):
     assert not relative_links(core.readme)
 
 
+@pytest.mark.parametrize(
+    ("text", "hosted", "plain"),
+    [
+        ("[a](docs/a.md#b)", "[a](R/blob/main/docs/a.md#b)", "a (`docs/a.md#b`)"),
+        ("[two\nlines](a.md)", "[two\nlines](R/blob/main/a.md)", "two\nlines (`a.md`)"),
+        ("[`a`](a)", "[`a`](R/blob/main/a)", "`a`"),
+        ("[a](#figures)", "[a](R#figures)", "a"),
+        ("![a](docs/a.svg)", "![a](R/raw/main/docs/a.svg)", "a (`docs/a.svg`)"),
+        ("[![an A](a.svg)](b.md)", "[![an A](R/raw/main/a.svg)](R/blob/main/b.md)", "an A (`a.svg`) (`b.md`)"),
+        ("[![a](https://h/a)](b.md)", "[![a](https://h/a)](R/blob/main/b.md)", "![a](https://h/a) (`b.md`)"),
+        ("[a](https://h/a) and ![a](https://h/b)", None, None),
+        ("```python\nx[i](j) and ![a](b)\n```\n", None, None),
+        ("`x[i](j)` and ``![`](b)``", None, None),
+    ],
+)
+def test_links_and_images_of_the_readme_become_absolute(text, hosted, plain):
+    with_absolute_links = hook().with_absolute_links
+    assert with_absolute_links(text, "R/") == (text if hosted is None else hosted)
+    assert with_absolute_links(text, "") == (text if plain is None else plain)
+
+
+@pytest.mark.parametrize("text", ['<img src="a.svg">', '[a](b.md "title")', "[a]: b.md", '<a href="#b">'])
+def test_relative_addresses_in_other_forms_are_refused(text):
+    with_absolute_links = hook().with_absolute_links
+    for repository in ("https://host.example", ""):
+        with pytest.raises(ValueError, match="write a relative link or image as"):
+            with_absolute_links(f"# Title\n\n{text}\n", repository)
+    assert with_absolute_links(f"`{text}`", "") == f"`{text}`"
+
+
 def test_links_of_the_readme_lead_to_files():
     for target in relative_links((ROOT / "README.md").read_text()):
         assert (ROOT / target).exists(), target
+
+
+# ---------------------------------------------------------------------- workflows
+
+
+def workflow(name: str) -> Any:
+    """A workflow of GitHub; the key "on" is read as True, as YAML has it."""
+    path = ROOT / ".github" / "workflows" / f"{name}.yml"
+    if not path.exists():
+        pytest.skip("not in a checkout")
+    return pytest.importorskip("yaml").safe_load(path.read_text())
+
+
+@pytest.mark.parametrize("name", ["tests", "publish", "site"])
+def test_workflows_pin_actions_and_begin_without_rights(name):
+    read = workflow(name)
+    assert read["permissions"] == {"contents": "read"}
+    for job in read["jobs"].values():
+        assert "uses" in job or job["timeout-minutes"]
+        for used in (step["uses"] for step in job.get("steps", ()) if "uses" in step):
+            assert re.search(r"@(v\d+|release/v\d+)$", used), used
+
+
+def test_workflows_test_every_supported_python():
+    named = {text.rpartition(" ")[2] for text in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", text)}
+    jobs = workflow("tests")["jobs"]
+    steps = [step.get("with", {}).get("python-version") for step in jobs["everything"]["steps"]]
+    installed = [version for version in steps if version]
+    assert set(installed) == named and f">={installed[-1]}" == PROJECT["requires-python"]
+    further = re.search(r"^for minor in ([\d ]+); do$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert further is not None and {f"3.{minor}" for minor in further[1].split()} == named
+    assert {*jobs["tests"]["strategy"]["matrix"]["python"], installed[-1]} == named
+
+
+def test_only_a_tested_tag_is_published():
+    read = workflow("publish")
+    assert read[True] == {"push": {"tags": ["v*"]}}
+    assert (
+        read["jobs"]["tests"]["uses"] == "./.github/workflows/tests.yml" and "workflow_call" in workflow("tests")[True]
+    )
+    assert set(read["jobs"]["upload"]["needs"]) == {"tests", "build"}
+    trusted = [name for name, job in read["jobs"].items() if job.get("permissions", {}).get("id-token") == "write"]
+    assert trusted == ["upload"]
 
 
 # ---------------------------------------------------------------------- dependencies

@@ -33,7 +33,7 @@ class GameRequest:
 
     Raises:
       ValueError: the settings are out of range.
-      UsageError: flags of words and of pegs together, or words without a file.
+      UsageError: flags of words and of pegs together.
     """
 
     game: str | None = flag(
@@ -41,7 +41,10 @@ class GameRequest:
         "digits of 10; ab, 3 different digits; words, with a mark for each letter (default: mastermind)",
         choices=(*PEG_GAMES, WORDS),
     )
-    words: str | None = flag("with words: the words that may be the secret, a line each", metavar="FILE")
+    words: str | None = flag(
+        "with words: the words that may be the secret, a line each (default: 555 English words of five letters)",
+        metavar="FILE",
+    )
     further: str | None = flag("with words: further words that may be guessed", metavar="FILE")
     pegs: int | None = flags.number_flag("pegs, or digits, of a code (default: 4)")
     colours: int | None = flags.number_flag("colours that a peg may have (default: 6)")
@@ -54,15 +57,13 @@ class GameRequest:
             self._peg_game()
         elif self.game not in (None, WORDS) or self._given("pegs", "colours", "repeats"):
             raise UsageError("--words and --further are for --game words, which has no pegs")
-        elif not self.words:
-            raise UsageError("--game words needs --words, a file of the words that may be the secret")
 
     def load_game(self) -> Game:
         """The game; raises UsageError that names the file of words that can't be read."""
         if not self._has_words:
             return self._peg_game()
         with as_usage():
-            return mastermind.WordGame.load(str(self.words), self.further)
+            return mastermind.WordGame.load(self.words, self.further)
 
     def check_game(self, what: str, of: Game) -> None:
         """Raises UsageError if the flags name another game than that of a file."""

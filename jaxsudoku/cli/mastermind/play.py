@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,14 @@ from jaxsudoku.cli.outputs import check_printed
 from jaxsudoku.cli.parser import Parser, find_values, flag
 from jaxsudoku.io import check_standard_input
 from jaxsudoku.mastermind.player_config import PlayerConfig
-from jaxsudoku.mastermind.players import PLAYERS, get
+from jaxsudoku.mastermind.players import PLAYERS, get, make_policy
 from jaxsudoku.mastermind.rules import check_codes
 from jaxsudoku.runtime.locks import OutputLock
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.streams import print_error
 
 from . import options
+from .dialogue import BOTH, GUESSING, HOLDING, Guessing, Holding, Thinking, described
 
 if TYPE_CHECKING:
     from jaxsudoku.mastermind import CodeBreaker, Game, Policy, Tree
@@ -35,13 +35,24 @@ examples:
   jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
 {options.CODES_SECTION}
-While you hold the secret, feedback that fits no code is reported, with the answers that may be wrong; undo takes one
-back. While you guess, fits CODE says whether a code may be the secret. quit ends the game.
+While you hold the secret, the player guesses and you type the feedback. While you guess (--you guess), the secret is
+drawn at random and you type codes. What else may be typed, at any time:
+
+{described(BOTH)}
+
+while you hold the secret:
+
+{described(HOLDING)}
+
+while you guess:
+
+{described(GUESSING)}
 
 exit status:
   0    the secret is found, or the game ended by quit
   1    the attempts are used up, the input ended before the game, or the search of the player reached its limit
   2    usage: an unknown option or value, or a file that can't be read
+  130  stopped by Ctrl-C
 """
 
 
@@ -50,7 +61,9 @@ class Request(options.GameRequest):
     """What ``play`` is asked for; ``config`` are the settings of the player."""
 
     you: str = flag(
-        "hold the secret and answer, or guess a secret (default: hold)", choices=("hold", "guess"), default="hold"
+        "hold the secret and type feedback, or guess a secret of the program (default: hold)",
+        choices=("hold", "guess"),
+        default="hold",
     )
     player: str = options.player_flag("", default=options.PLAYER, words=PLAYERS)
     config: PlayerConfig
@@ -103,104 +116,37 @@ def _run(request: Request, invocation: Invocation, stack: contextlib.ExitStack) 
         path, kind = (request.tree, "strategy") if request.tree else (request.search_tree, "search tree")
         request.check_game(f"{path}: a {kind}", tree.game)
         game = tree.game
-    player = get(request.player)
     with as_usage():
-        if request.you == "guess" or tree is not None:
-            check_codes(game)
+        if tree is None:
+            get(request.player).check(game, request.config)
         else:
-            player.check(game, request.config)
+            check_codes(game)
     seed = random.SystemRandom().getrandbits(32) if request.seed is None else request.seed
     screen.clear()
-    if request.you == "guess":
-        return _you_guess(game, seed, request.attempts)
-    try:
+
+    def make_breaker(attempts: int | None) -> CodeBreaker:
+        guesser: Policy | Tree
         if isinstance(tree, SearchTree):
             if request.train_on and request.search_tree:
                 stack.callback(tree.save, request.search_tree)
-            guesser: Policy | Tree = tree.policy(request.train_on)
+            guesser = tree.policy(request.train_on)
         else:
-            guesser = tree or player.make(game, request.config, lambda text: None)
-        return _you_hold(mastermind.CodeBreaker(game, guesser, seed, attempts=request.attempts), invocation)
+            guesser = tree or make_policy(game, request.player, request.config)
+        return mastermind.CodeBreaker(game, guesser, seed, attempts=attempts)
+
+    # a search tree that is interrupted would count a game in part
+    thinking: Thinking = invocation.signals.held if request.train_on else contextlib.nullcontext
+    if request.you == "guess":
+        return Guessing(game, _secret(game, seed), request.attempts, make_breaker, thinking).play()
+    try:
+        return Holding(make_breaker(request.attempts), thinking).play()
     except SearchLimitError as error:
         print_error(f"jaxsudoku: error: {request.player}: {error}")
         return 1
 
 
-def _lines(prompt: str) -> Iterator[str]:
-    """The lines that are typed, until the input ends."""
-    while True:
-        print(prompt, end="", flush=True)
-        line = sys.stdin.readline()
-        if not line:
-            print()
-            return
-        yield line.strip()
-
-
-def _guesses(number: int) -> str:
-    return f"{number} {'guess' if number == 1 else 'guesses'}"
-
-
-def _you_hold(breaker: CodeBreaker, invocation: Invocation) -> int:
-    """A player guesses, and feedback is typed."""
-    game, of = breaker.game, "" if breaker.attempts is None else f" of {breaker.attempts}"
-    print(f"{game}: think of a code. After each guess type {game.feedback_form}.")
-    while True:
-        with invocation.signals.held():  # a search tree that is interrupted would count a game in part
-            guess = breaker.guess()
-        left = len(breaker.possible)
-        print(f"guess {breaker.guesses + 1}{of}: {game.code_text(guess)}  ({left:,} possible)")
-        for line in _lines("> "):
-            if line == "quit":
-                return 0
-            try:
-                if line == "undo":
-                    breaker.undo()
-                else:
-                    breaker.update(guess, game.parse_feedback(line))
-                break
-            except IndexError:
-                print("there is no answer to take back")
-            except (mastermind.CodeError, mastermind.InconsistentError) as error:
-                print(f"{error}; undo takes the last answer back" if breaker.answers else error)
-        else:
-            return 1
-        if breaker.found:
-            print(f"found in {_guesses(breaker.guesses)}")
-            return 0
-        if breaker.lost:
-            first, *others = breaker.possible.tolist()
-            which = f"{len(others) + 1:,} codes are possible" if others else f"it is {game.code_text(first)}"
-            print(f"lost: not found in {_guesses(breaker.guesses)}; {which}")
-            return 1
-
-
-def _you_guess(game: Game, seed: int, attempts: int | None) -> int:
-    """A random secret is held, and guesses are answered."""
+def _secret(game: Game, seed: int) -> int:
+    """A random code that may be the secret."""
     import jax
 
-    secret = int(jax.random.randint(jax.random.key(seed), (), 0, game.secrets))
-    maker = mastermind.CodeMaker(game, secret, attempts=attempts)
-    print(f"{game}: guess the code. The answer is {game.feedback_form}.")
-    for line in _lines("> "):
-        if line == "quit":
-            print(f"it was {game.code_text(secret)}")
-            return 0
-        try:
-            if line.startswith("fits "):
-                fits = maker.fits(game.parse_code(line.removeprefix("fits ")))
-                print("it may be the secret" if fits else "it can't be the secret")
-                continue
-            feedback = maker.answer(game.parse_code(line))
-        except mastermind.CodeError as error:
-            print(error)
-            continue
-        if maker.found:
-            print(f"found in {_guesses(maker.guesses)}")
-            return 0
-        rest = "" if attempts is None else f", {_guesses(attempts - maker.guesses)} left"
-        print(f"{game.feedback_text(feedback)}  ({len(maker.possible):,} possible{rest})")
-        if maker.lost:
-            print(f"lost: not found in {_guesses(maker.guesses)}; it was {game.code_text(secret)}")
-            return 1
-    return 1
+    return int(jax.random.randint(jax.random.key(seed), (), 0, game.secrets))
