@@ -31,6 +31,7 @@ from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.io import Errors
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
+from jaxsudoku.runtime.devices import quick_options
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.settings import whole_number
@@ -349,12 +350,19 @@ class RatingKernel(PuzzleItems):
 
     Attributes:
       lanes: as for ``exact.search``; None for automatic.
+      quick: whether to compile sooner, for few puzzles, without optimization.
     """
 
     lanes: int | None = None
+    quick: bool = False
 
     def resolve(self, board: Board, platform: str) -> RatingKernel:
-        return dataclasses.replace(self, lanes=exact_lanes(board, platform))
+        return dataclasses.replace(self, lanes=self.lanes or exact_lanes(board, platform))
+
+    @property
+    def compiler_options(self) -> dict[str, str]:
+        """Further options for the compiler; quick kernels run on CPUs alone."""
+        return quick_options() if self.quick else {}
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *searches: Array) -> Array:
         seed = jax.random.bits(key, (2,), jnp.uint32)

@@ -22,9 +22,10 @@ from jaxsudoku.generation.grids import solved_grids
 from jaxsudoku.generation.patterns import orbits_of
 from jaxsudoku.generation.reduction import count_clues, first_ranks, or_invalid, reduce_clues, restore_clues
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request, RequestItems, attempt_keys, random_bits
+from jaxsudoku.runtime.devices import quick_options
 
 #: Nodes in a step of the searches of a ``quick`` kernel.
-_QUICK_LANES = 64
+QUICK_LANES = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Attempt(RequestItems):
     Attributes:
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
       climbs: whether a local search follows, of as many steps as requests say.
-      quick: whether to compile in half the time, for few puzzles; each then takes several times as long.
+      quick: whether to compile sooner, for few puzzles: without optimization, and without ratings, which are 0.
       lanes: nodes in a step of the exact search, a multiple of 32.
     """
 
@@ -45,17 +46,12 @@ class Attempt(RequestItems):
 
     def resolve(self, board: Board, platform: str) -> Attempt:
         lanes = exact_lanes(board, platform)
-        return dataclasses.replace(self, lanes=min(lanes, _QUICK_LANES) if self.quick else lanes)
+        return dataclasses.replace(self, lanes=min(lanes, QUICK_LANES) if self.quick else lanes)
 
     @property
     def compiler_options(self) -> dict[str, str]:
         """Further options for the compiler; quick kernels run on CPUs alone."""
-        if not self.quick:
-            return {}
-        options = {"xla_backend_optimization_level": "0"}
-        if jax.__version_info__ < (0, 11):  # newer versions have no other emitters
-            options["xla_cpu_use_fusion_emitters"] = "False"
-        return options
+        return quick_options() if self.quick else {}
 
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
         request = Request(*rows.T)
@@ -66,6 +62,9 @@ class Attempt(RequestItems):
         floor = (request.fewest + random_bits(keys.clues) % (request.most - request.fewest + 1)).astype(jnp.int32)
         ranks = random_bits(keys.order, len(orbits_of(board, self.pattern)))
         puzzles = reduce_clues(board, solutions, solutions, ranks, floor, pattern=self.pattern, lanes=self.lanes)
+        if self.quick:
+            ratings = jnp.zeros(len(puzzles), jnp.float32)
+            return Puzzles(puzzles, solutions, count_clues(puzzles), ratings)  # type: ignore[arg-type]
         seed = jax.random.bits(key, (2,), jnp.uint32)
         ratings = rating.branch_nodes(or_invalid(puzzles, wanted), seed, board, lanes=self.lanes)
         if self.climbs:

@@ -16,10 +16,10 @@ from jax import Array
 
 from jaxsudoku import rating
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.tuning import search_restart
+from jaxsudoku.core.tuning import SEARCHES, search_restart
 from jaxsudoku.engine.batches import Engine, default_batch_size
 from jaxsudoku.engine.placed import Results, on_device
-from jaxsudoku.generation.attempt import Attempt
+from jaxsudoku.generation.attempt import QUICK_LANES, Attempt
 from jaxsudoku.generation.generate_config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
 from jaxsudoku.generation.requests import PADDING, Puzzles, Request
@@ -148,6 +148,8 @@ class Generator:
             if search_restart(board) is None:  # else the search takes longer than its compilation
                 few = _FEW * len(devices)
                 self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
+                rater = rating.RatingKernel(QUICK_LANES, quick=True)
+                self._rater = Engine(rater, board, key, few, devices, (np.uint32(SEARCHES),))
         #: Rows of the batches of first attempts, 0 before the first.
         self._compiled = 0
         retries = _RETRIES_WITH_STEPS if config.local_steps else _RETRIES
@@ -258,6 +260,9 @@ class Generator:
         rows = np.stack([np.pad(values, (0, padding), constant_values=PADDING) for values in requests], axis=1)
         run = engine.run if placed is None else engine.run_on_device
         made = Puzzles(*(part[:size] for part in run(rows, report)))
+        if engine is self._quick:
+            rate = self._rater.run if placed is None else self._rater.run_on_device
+            made = made._replace(rating=rate(_padded(np.asarray(made.puzzles), engine.batch_size))[:size])
         made = made._replace(rating=rating.reported(made.rating))
         good = self._satisfies(made)
         if placed is not None:
@@ -315,9 +320,13 @@ class Generator:
         """
         if self._climber is None:
             raise ValueError("the puzzles were not chosen by technique or score; use rate")
-        rows = -len(puzzles) % self._climber.batch_size  # so that any number of puzzles runs one program
-        padded = np.pad(puzzles, ((0, rows), (0, 0)), constant_values=255)
-        return ratings_of(*(part[: len(puzzles)] for part in self._climber.run(padded)))
+        found = self._climber.run(_padded(puzzles, self._climber.batch_size))
+        return ratings_of(*(part[: len(puzzles)] for part in found))
+
+
+def _padded(puzzles: np.ndarray, size: int) -> np.ndarray:
+    """Puzzles uint8[n, cells] and INVALID ones, so that any number runs the program for batches of ``size``."""
+    return np.pad(puzzles, ((0, -len(puzzles) % size), (0, 0)), constant_values=255)
 
 
 def _merged(retried: np.ndarray, later: np.ndarray, *first: Array) -> Array:
