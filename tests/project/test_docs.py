@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from command import run
 
+from jaxsudoku.engine import batches
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: Pages with examples that are run.
@@ -72,6 +74,7 @@ def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     ran = 0
+    batches._compile.cache_clear()
     for language, text in blocks(page):
         if language == "pycon":
             faults = run_python(text, names)
@@ -83,6 +86,8 @@ def test_the_examples_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
             assert fault is None, f"$ {line}\n{fault}"
             ran += 1
     assert ran
+    if page.stem == "tutorial":  # with the network's program eight, so that it takes ten minutes
+        assert batches._compile.cache_info().misses <= 7
 
 
 def test_a_wrong_output_is_found(capsys):
