@@ -1,12 +1,17 @@
-"""Draws the pictures of the documentation: python docs/diagrams.py [NAME ...] writes docs/images/NAME.svg, or all.
+"""Draws the pictures of the documentation: python docs/diagrams.py [NAME ...] writes these in docs/images, or all.
 
-Diagrams are drawn here, boards and steps by the library, charts from the files in benchmarks/results.
+Diagrams are drawn here, boards and steps by the library, charts from the files in benchmarks/results. PNG images are
+screenshots, made by Chromium.
 """
 
 from __future__ import annotations
 
 import functools
+import html
+import shutil
+import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -201,11 +206,41 @@ DIAGRAMS |= {
 }
 
 
+#: Screenshots of the page of an explanation: width, height, and whether it is dark.
+SCREENSHOTS = {"stepper": (1400, 900, False), "stepper-phone": (390, 844, True)}
+
+
+def screenshot(browser: str, name: str) -> None:
+    """Writes a screenshot of the page of an explanation at the step after its first chain."""
+    width, height, dark = SCREENSHOTS[name]
+    explanation = js.explain(js.load("9x9-hard")[0])
+    stop = 2 + next(place for place, part in enumerate(explanation.parts()) if part.steps[0].technique == "aic")
+    press = 'document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowRight", bubbles: true}));' * stop
+    page = explanation.page("Puzzle 1 of 9x9-hard").replace("</body>", f"<script>{press}</script></body>")
+    # in a frame, as windows have a least width
+    frame = f'<iframe srcdoc="{html.escape(page)}" style="border:0" width="{width}" height="{height}"></iframe>'
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_text(f'<!doctype html><body style="margin:0">{frame}', encoding="utf-8")
+        flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={folder}/p"]
+        flags += [f"--blink-settings=preferredColorScheme={0 if dark else 1}", f"--window-size={width},{height}"]
+        command = [browser, *flags, f"--screenshot={FOLDER / name}.png", path.as_uri()]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+
+
 def main(names: list[str]) -> None:
-    """Writes the pictures of these names, or all."""
+    """Writes the pictures of these names, or all; screenshots where there is a browser."""
     FOLDER.mkdir(exist_ok=True)
     for name in names or DIAGRAMS:
-        (FOLDER / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")
+        if name in DIAGRAMS:
+            (FOLDER / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")
+    wanted = [name for name in names or SCREENSHOTS if name in SCREENSHOTS]
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if wanted and browser is None:
+        print("no Chromium on the PATH: screenshots are left as they are")
+        return
+    for name in wanted:
+        screenshot(str(browser), name)
 
 
 if __name__ == "__main__":

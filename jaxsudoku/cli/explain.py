@@ -31,15 +31,17 @@ EPILOG = f"""\
 examples:
   jaxsudoku explain puzzles.txt --index 3
   jaxsudoku explain puzzles.txt --json --up-to xy-wing
-  jaxsudoku explain puzzles.txt --html > steps.html
+  jaxsudoku explain puzzles.txt --output steps.html
+  jaxsudoku explain puzzles.txt --output steps.png
   jaxsudoku explain puzzles.txt --svg steps
-  jaxsudoku hint puzzles.txt
+  jaxsudoku hint puzzles.txt --output hint.png
 
 output: a line a step: its number, the score of its technique, and the reason in a sentence; r4c7 is the cell in row 4,
 column 7. With --json a list of {{"technique", "score", "place": [[row, column, digit]], "eliminate": [[row, column,
-digit]], "text"}}, counted from 1. Every step is by the simplest technique that helps. Scores are on Sudoku Explainer's
-scale. A puzzle is explained if it has exactly one solution. A pencil-mark grid or a line of HoDoKu's library is
-explained from its candidates on.
+digit]], "text"}}, counted from 1. As .html (--html) it is a page to step through, in one file that loads nothing; as
+.svg, .png or .pdf a board for each step, where singles that follow each other share one. Every step is by the simplest
+technique that helps. Scores are on Sudoku Explainer's scale. A puzzle is explained if it has exactly one solution. A
+pencil-mark grid or a line of HoDoKu's library is explained from its candidates on.
 
 {flags.INPUT_SECTION}"""
 
@@ -56,7 +58,7 @@ class Request(Explaining):
     """What ``explain`` is asked for."""
 
     json: bool = flag("the steps as JSON", default=False, exclusive="form")
-    html: bool = flag("the steps as an HTML page with a picture of each", default=False, exclusive="form")
+    html: bool = flag("the steps as an HTML page to step through", default=False, exclusive="form")
     svg: str | None = flag(
         "a picture of each step in a new folder: step-01.svg ...", metavar="FOLDER", exclusive="form"
     )
@@ -77,12 +79,15 @@ def run(request: Request, invocation: Invocation) -> int:
         return 1
     from jaxsudoku.explanation import explained
 
-    found = explained(*proper)
+    found, title = explained(*proper), f"Puzzle {request.index} of {source.name}"
+    if request.output != "-":
+        found.save(request.output, title=title)
+        return 0
     if request.svg is not None:
         _write_pictures(found, Path(request.svg))
         text = f"{found}\n"
     elif request.html:
-        text = found.page(f"Puzzle {request.index} of {source.name}")
+        text = found.page(title)
     else:
         text = (json.dumps([step.as_dict() for step in found.steps]) if request.json else str(found)) + "\n"
     put(sys.stdout.buffer, text, "<stdout>")

@@ -30,11 +30,12 @@ from jaxsudoku.io import (
     read_grid_column,
     read_puzzles,
 )
+from jaxsudoku.pictures import TEXT_SUFFIXES, checked_suffix
 from jaxsudoku.runtime.suggestions import did_you_mean
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 from . import flags
-from .outputs import check_printed
+from .outputs import check_outputs, check_printed
 from .parser import flag
 
 #: The name of puzzles given inline, in messages.
@@ -77,9 +78,18 @@ class Inputs:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OnePuzzle(Inputs):
-    """The input, and the number of the puzzle in it."""
+    """The input, the number of the puzzle in it, and the file of what is shown."""
 
     index: int = flags.number_flag("number of the puzzle in the input, from 1", default=1)
+    output: str = flag(
+        f"file of what is shown; its suffix selects the form: {', '.join(TEXT_SUFFIXES)} (PNG and PDF need the extra "
+        "plot; default: text on the standard output)",
+        type=flags.output,
+        default="-",
+        metavar="FILE",
+        exclusive="form",
+    )
+    force: bool = flag("replace an existing output", default=False)
 
 
 class Input(NamedTuple):
@@ -136,14 +146,20 @@ def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
 
 
 def one_puzzle(request: OnePuzzle) -> tuple[Chunk, PuzzleFile]:
-    """The puzzle ``--index`` of the input of a command that prints, as a chunk of one, and the input.
+    """The puzzle ``--index`` of the input of a command that shows one, as a chunk of one, and the input.
 
     Raises:
-      UsageError: as ``opened``, or there is no such puzzle.
+      UsageError: as ``opened``, there is no such puzzle, or the output can't be written.
     """
     count = 0
+    if request.output != "-":
+        with as_usage():
+            checked_suffix(request.output, TEXT_SUFFIXES)
     with opened(request) as source:
-        check_printed(source.path)
+        if request.output == "-":
+            check_printed(source.path)
+        else:
+            check_outputs([request.output], reads=[source.path], writes=(), force=request.force)
         for chunk in source.puzzles.chunks():
             row = request.index - 1 - chunk.start
             if row < len(chunk):

@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 
+from jaxsudoku import pictures
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.drawing import draw
 from jaxsudoku.core.host_rules import allowed_candidates
@@ -28,7 +29,7 @@ from .parser import flag
 EPILOG = f"""\
 examples:
   jaxsudoku show puzzles.txt --index 3 --solve
-  jaxsudoku show puzzles.txt --svg > puzzle.svg
+  jaxsudoku show puzzles.txt --output puzzle.png
   jaxsudoku show puzzles.txt --candidates --rules locked
   jaxsudoku show puzzles.txt --candidates --svg > candidates.svg
 
@@ -42,15 +43,15 @@ solution.
 class Request(OnePuzzle):
     """What ``show`` is asked for."""
 
-    solve: bool = flag("draw its solution, with the givens marked", default=False, exclusive="form")
-    candidates: bool = flag("draw its candidates: a pencil-mark grid", default=False, exclusive="form")
-    library: bool = flag("print it as a line of HoDoKu's library, with candidates", default=False, exclusive="form")
+    solve: bool = flag("draw its solution, with the givens marked", default=False, exclusive="grid")
+    candidates: bool = flag("draw its candidates: a pencil-mark grid", default=False, exclusive="grid")
+    library: bool = flag("print it as a line of HoDoKu's library, with candidates", default=False, exclusive="grid")
     rules: str = flag("the rules that remove candidates before (default: none)", choices=RULES, default="none")
-    svg: bool = flag("draw it as an SVG image", default=False)
+    svg: bool = flag("draw it as an SVG image", default=False, exclusive="form")
 
     def __post_init__(self) -> None:
-        if self.library and self.svg:
-            raise ValueError("--svg does not go with --library")
+        if self.library and (self.svg or self.output != "-"):
+            raise ValueError(f"{'--svg' if self.svg else '--output'} does not go with --library")
         if self.rules != "none" and not (self.candidates or self.library):
             raise ValueError("--rules is of --candidates and --library")
 
@@ -70,12 +71,19 @@ def run(request: Request, invocation: Invocation) -> int:
     if request.library:
         with as_usage():  # a board that is too large
             text = library_line(filled, _left_after(chunk, board, request.rules), board, (filled > 0) & ~given)
-    elif request.svg:
+    elif request.svg or pictures.suffix(request.output) not in ("", "txt"):
         title = f"Puzzle {request.index} of {source.name}"
-        text = picture(grid, board, givens, candidates=marks, title=title).svg
+        drawn = picture(grid, board, givens, candidates=marks, title=title)
+        if request.output != "-":
+            drawn.save(request.output)
+            return code
+        text = drawn.svg
     else:
-        color = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        color = request.output == "-" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         text = draw(grid, board, givens, candidates=marks, color=color)
+        if request.output != "-":
+            pictures.write_text(request.output, f"{text}\n")
+            return code
     put(sys.stdout.buffer, f"{text}\n", "<stdout>")
     return code
 

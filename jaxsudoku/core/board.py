@@ -9,6 +9,7 @@ planes. A candidate is a (digit, row, column), numbered ``digit * cells + cell``
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import math
@@ -219,6 +220,17 @@ class Board:
         return (*lines, *self.region_houses, *self.extra)
 
     @functools.cached_property
+    def house_names(self) -> tuple[str, ...]:
+        """The name of each of ``houses``, as in "row 4", "box 2", "region 5", "diagonal 1", "window 3"."""
+        kinds = [kind for kind in ("row", "column", "region" if self.box is None else "box") for _ in range(self.side)]
+        seen: collections.Counter[str] = collections.Counter()
+        names = []
+        for kind in [*kinds, *(_extra_kind(self.side, house) for house in self.extra)]:
+            seen[kind] += 1
+            names.append(f"{kind} {seen[kind]}")
+        return tuple(names)
+
+    @functools.cached_property
     def irregular_houses(self) -> tuple[House, ...]:
         """The houses that are not rows, columns or equal boxes; rules reach them through index tables."""
         return (() if self.box is not None else self.region_houses) + self.extra
@@ -229,6 +241,7 @@ class Board:
         givens: Sequence[int] | np.ndarray = (),
         marks: Marks = NO_MARKS,
         title: str = "",
+        labels: bool = False,
     ) -> Picture:
         """The board, or a grid on it, as a picture; a notebook shows a board so.
 
@@ -239,6 +252,7 @@ class Board:
           givens: the puzzle, whose digits are told from those filled in; empty for no difference.
           marks: candidates, colours, shades and arrows on top.
           title: a description for readers who do not see the picture; by default that of the board.
+          labels: whether rows and columns are labelled.
 
         Raises:
           ValueError: the grid or the givens have another number of cells, or a value outside 0..side; marks that do not
@@ -250,17 +264,16 @@ class Board:
             if len(values) and not 0 <= min(values) <= max(values) <= self.side:
                 raise ValueError(f"{name} holds values outside 0..{self.side}")
         digits, given = [*map(int, grid)], [*map(int, givens)]
-        return picture(self.side, self.region_labels, self.extra, digits, given, marks, title or str(self))
+        return picture(self.side, self.region_labels, self.extra, digits, given, marks, title or str(self), labels)
 
     def _repr_svg_(self) -> str:
         return self.picture().svg
 
     def __str__(self) -> str:
         shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"
-        if not self.extra:
-            return f"{self.side}x{self.side} with {shape}"
-        houses = "1 extra house" if len(self.extra) == 1 else f"{len(self.extra)} extra houses"
-        return f"{self.side}x{self.side} with {shape} and {houses}"
+        counts = collections.Counter(_extra_kind(self.side, house) for house in self.extra)
+        parts = [shape, *(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())]
+        return f"{self.side}x{self.side} with {' and '.join(parts)}"
 
 
 # ---------------------------------------------------------------------- the board of an array
@@ -396,6 +409,16 @@ def _is_named(board: Board, name: str) -> bool:
         return Board.named(name) == board
     except ValueError:
         return False
+
+
+def _extra_kind(side: int, house: House) -> str:
+    """What an extra house is: a "diagonal"; a "window", adjoining rows and columns of both more than one; or else."""
+    rows, columns = {cell // side for cell in house}, {cell % side for cell in house}
+    falling, rising = ({cell % side + sign * (cell // side) for cell in house} for sign in (-1, 1))
+    if falling == {0} or rising == {side - 1}:
+        return "diagonal"
+    adjoin = all(1 < len(lines) == max(lines) - min(lines) + 1 for lines in (rows, columns))
+    return "window" if adjoin and len(rows) * len(columns) == side else "extra house"
 
 
 def _check_side(side: int) -> None:

@@ -60,16 +60,8 @@ def first_clash(grid: np.ndarray, board: Board) -> str:
         if times.max() > 1:
             digit = int(np.argmax(times > 1))
             often = "twice" if times[digit] == 2 else f"{times[digit]} times"
-            return f"{digit} {often} in {_house_name(board, number)}"
+            return f"{digit} {often} in {board.house_names[number]}"
     raise ValueError("nothing clashes")
-
-
-def _house_name(board: Board, number: int) -> str:
-    kind, index = divmod(number, board.side)
-    names = ("row", "column", "region" if board.box is None else "box")
-    if kind < len(names):
-        return f"{names[kind]} {index + 1}"
-    return f"extra house {number - len(names) * board.side + 1}"
 
 
 def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarray]:

@@ -31,6 +31,7 @@ def picture(
     columns: int | None = None,
     titles: Sequence[str] = (),
     title: str = "",
+    labels: bool = False,
 ) -> Picture:
     """A grid as a picture, or many grids as a sheet of pictures. A notebook shows it, and it is saved by ``save``.
 
@@ -50,6 +51,7 @@ def picture(
       columns: of several grids, how many there are in a row; None for about as many rows as columns.
       titles: of several grids, a title above each.
       title: a description for readers who do not see the picture.
+      labels: whether rows and columns are labelled, as in r4c7.
 
     Raises:
       ValueError: no grids, or more than 400; arrays that do not fit the board or each other, or values out of range;
@@ -81,7 +83,7 @@ def picture(
         )
         if likely is not None:
             own = _with_candidates(own, likely[row], grid, answer)
-        drawn.append(board.picture(grid, () if given is None else given[row], _joined(own, marks), title))
+        drawn.append(board.picture(grid, () if given is None else given[row], _joined(own, marks), title, labels))
     return sheet(drawn, columns, titles, title or f"{len(drawn)} grids: {board}") if several else drawn[0]
 
 
@@ -181,4 +183,6 @@ def _joined(one: Marks, other: Marks) -> Marks:
         {**one.shades, **other.shades},
         {**one.sizes, **other.sizes},
         [*one.wrong, *other.wrong],
+        [*one.dashed, *other.dashed],
+        [*one.houses, *other.houses],
     )

@@ -3,7 +3,8 @@
 from .driver import explain, hint, usable
 from .proof import proper_givens, prove
 from .search import FUNCTIONS, explained, findings, next_step, steps_of
-from .steps import Explanation, Step
+from .step import Step
+from .steps import Explanation
 
 __all__ = [
     "FUNCTIONS",

@@ -12,7 +12,7 @@ from jaxsudoku.pictures import Candidate
 
 from .layout import LockedSet, bits, layout
 from .view import View
-from .words import cell_name, cells_named, digits_named, house_name
+from .words import cell_name, cells_named, digits_named
 
 
 class Pattern(NamedTuple):
@@ -226,7 +226,7 @@ class Consequences:
         lost = []
         for other, found in self.locked:
             names = cells_named(board, bits(found.inside), "or")
-            text = f"{other + 1} in {house_name(board, found.confined)} is in {names}"
+            text = f"{other + 1} in {board.house_names[found.confined]} is in {names}"
             premises = _of_house(removed, other, self.before.layout.houses[found.confined])
             lost.append((other, found.lost, Pattern(text, tuple(bits(found.inside)), premises)))
         for part in lost:
@@ -257,7 +257,7 @@ class Consequences:
                     premises = _of_house(self.removed, digit, house)
                     if premises:
                         cell = places.bit_length() - 1
-                        text = f"in {house_name(board, number)} only {cell_name(board, cell)} can be {digit + 1}"
+                        text = f"in {board.house_names[number]} only {cell_name(board, cell)} can be {digit + 1}"
                         found.setdefault((digit, cell), Single(text, premises))
         return found
 
@@ -275,7 +275,7 @@ class Consequences:
         for digit in self.lost:
             for number, house in enumerate(self.before.layout.houses):
                 if not self.places[digit] & house:
-                    text = f"{house_name(board, number)} has no place for {digit + 1}"
+                    text = f"{board.house_names[number]} has no place for {digit + 1}"
                     yield Pattern(text, (), _of_house(self.removed, digit, house))
         changed = self._changed()
         for subset in self._locked_sets(self._left, changed, changed):

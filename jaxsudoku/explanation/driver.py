@@ -12,7 +12,8 @@ from jaxsudoku.engine.inputs import as_position
 
 from .proof import Proof, proper_givens, prove
 from .search import chosen, explained, steps_of
-from .steps import Explanation, Step
+from .step import Step
+from .steps import Explanation
 
 
 def explain(

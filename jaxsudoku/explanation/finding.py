@@ -21,6 +21,7 @@ class Finding(NamedTuple):
       text: the reason, a sentence without the conclusion of ``remove``.
       links: the links of a chain, each from a candidate to the one that follows from it.
       false: the candidates of these links that are false; the others are true.
+      houses: the numbers of the houses of the pattern, which its text names; none where there are several patterns.
     """
 
     place: tuple[Candidate, ...]
@@ -29,11 +30,12 @@ class Finding(NamedTuple):
     text: str
     links: tuple[tuple[Candidate, Candidate], ...] = ()
     false: tuple[Candidate, ...] = ()
+    houses: tuple[int, ...] = ()
 
 
-def placing(digit: int, cell: int, cells: Iterable[int], text: str) -> Finding:
+def placing(digit: int, cell: int, cells: Iterable[int], text: str, houses: Iterable[int] = ()) -> Finding:
     """A finding that fills a cell."""
-    return Finding(((digit, cell),), (), tuple(cells), text)
+    return Finding(((digit, cell),), (), tuple(cells), text, houses=tuple(houses))
 
 
 def removing(
@@ -42,9 +44,12 @@ def removing(
     text: str,
     links: Iterable[tuple[Candidate, Candidate]] = (),
     false: Iterable[Candidate] = (),
+    houses: Iterable[int] = (),
 ) -> Finding:
     """A finding that removes candidates."""
-    return Finding((), tuple(sorted(removed)), tuple(cells), text, tuple(sorted(links)), tuple(sorted(false)))
+    return Finding(
+        (), tuple(sorted(removed)), tuple(cells), text, tuple(sorted(links)), tuple(sorted(false)), tuple(houses)
+    )
 
 
 def open_places(view: View, digits: Iterable[int], cells: int) -> list[Candidate]:

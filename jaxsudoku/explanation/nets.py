@@ -11,7 +11,7 @@ from .finding import Finding, removing
 from .layout import Locked, bits
 from .singles import Placed, place, settle
 from .view import View
-from .words import cell_name, cells_named, house_name, is_digit
+from .words import cell_name, cells_named, is_digit
 
 
 def nishio(view: View) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ def nishio(view: View) -> Iterator[Finding]:
         if end is not None:
             text = (
                 f"If {is_digit(view.board, digit, cell)}, hidden singles of {digit + 1} leave "
-                f"{house_name(view.board, end)} without a place for it: nishio."
+                f"{view.board.house_names[end]} without a place for it: nishio."
             )
             yield removing([(digit, cell)], chosen, text)
 
@@ -94,7 +94,7 @@ class _Trial:
         assert self.end is not None
         board, (cell, digit, house) = self.view.board, self.end
         if cell is None:
-            text = f"{house_name(board, house)} has no place for {digit + 1}"
+            text = f"{board.house_names[house]} has no place for {digit + 1}"
         else:
             text = f"{cell_name(board, cell)} can take no digit"
         told = "; ".join([*map(self._told, self.needed), f"so {text}" if self.needed else text])
@@ -140,10 +140,10 @@ class _Trial:
         if not isinstance(step, Placed):
             digit, pattern = step
             names = cells_named(board, bits(pattern.inside), "or")
-            return f"{digit + 1} in {house_name(board, pattern.confined)} is in {names}"
+            return f"{digit + 1} in {board.house_names[pattern.confined]} is in {names}"
         if step.house is None:
             return f"{cell_name(board, step.cell)} can only be {step.digit + 1}"
-        return f"in {house_name(board, step.house)} only {cell_name(board, step.cell)} can be {step.digit + 1}"
+        return f"in {board.house_names[step.house]} only {cell_name(board, step.cell)} can be {step.digit + 1}"
 
 
 def _cells(step: Placed | tuple[int, Locked]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import Candidate
@@ -12,7 +12,7 @@ from jaxsudoku.pictures import Candidate
 from .finding import Finding, open_places, removing
 from .layout import bits, layout
 from .view import View
-from .words import cell_name, cells_named, digits_named, house_name
+from .words import cell_name, cells_named, digits_named
 
 
 def unique_rectangles(view: View) -> Iterator[Finding]:
@@ -46,9 +46,9 @@ def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: 
     names = cells_named(board, sorted(cells))
     swap = f"If {names} held only {pair}, these could be swapped, and there would be two solutions"
 
-    def shown(removed: list[Candidate], reason: str) -> Iterator[Finding]:
+    def shown(removed: list[Candidate], reason: str, houses: Sequence[int] = ()) -> Iterator[Finding]:
         if removed:
-            yield removing(removed, cells, f"{swap}. {reason}: unique rectangle.")
+            yield removing(removed, cells, f"{swap}. {reason}: unique rectangle.", houses=houses)
 
     own = [set(view.digits(cell)) for cell in roof]
     for cell, other in ((0, 1), (1, 0)):
@@ -72,7 +72,7 @@ def _of_roof(view: View, floor: tuple[int, int], roof: tuple[int, int], digits: 
             if places and not places & ~both:
                 (last,) = digits - {digit}
                 reason = (
-                    f"In {house_name(board, number)} one of {cells_named(board, roof)} is {digit + 1}, so neither is "
+                    f"In {board.house_names[number]} one of {cells_named(board, roof)} is {digit + 1}, so neither is "
                     f"{last + 1}"
                 )
-                yield from shown(open_places(view, [last], both), reason)
+                yield from shown(open_places(view, [last], both), reason, [number])

@@ -18,7 +18,8 @@ from jaxsudoku.techniques.registry import chosen as named
 from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
 from .finding import Finding
 from .proof import solutions
-from .steps import Explanation, Step, step_of
+from .step import Step, step_of
+from .steps import Explanation
 from .view import View
 
 #: For each technique, by its name, the function that finds its patterns.

@@ -9,7 +9,7 @@ from jaxsudoku.techniques.locked_pairs import regions
 from .finding import Finding, open_places, placing, removing
 from .layout import bits
 from .view import View
-from .words import cell_name, house_name
+from .words import cell_name
 
 
 def full_houses(view: View) -> Iterator[Finding]:
@@ -20,8 +20,8 @@ def full_houses(view: View) -> Iterator[Finding]:
             (cell,) = bits(cells)
             name = cell_name(view.board, cell)
             for digit in view.digits(cell):
-                text = f"{name} is the last open cell of {house_name(view.board, number)}, so it is {digit + 1}"
-                yield placing(digit, cell, [cell], f"{text}: full house.")
+                text = f"{name} is the last open cell of {view.board.house_names[number]}, so it is {digit + 1}"
+                yield placing(digit, cell, [cell], f"{text}: full house.", [number])
 
 
 def hidden_singles(view: View, lines: bool) -> Iterator[Finding]:
@@ -32,9 +32,9 @@ def hidden_singles(view: View, lines: bool) -> Iterator[Finding]:
             places = view.places[digit] & house
             if not places & (places - 1) and places & ~view.filled:
                 (cell,) = bits(places)
-                where = house_name(view.board, number)
+                where = view.board.house_names[number]
                 text = f"In {where} only {cell_name(view.board, cell)} can take {digit + 1}: hidden single."
-                yield placing(digit, cell, bits(house), text)
+                yield placing(digit, cell, bits(house), text, [number])
 
 
 def naked_singles(view: View) -> Iterator[Finding]:
@@ -56,6 +56,6 @@ def locked(view: View, from_lines: bool) -> Iterator[Finding]:
     for _, digit, pattern in sorted(found):
         removed = open_places(view, [digit], pattern.lost)
         if removed:
-            confined, affected = (house_name(view.board, house) for house in (pattern.confined, pattern.affected))
+            confined, affected = (view.board.house_names[house] for house in (pattern.confined, pattern.affected))
             text = f"In {confined} all places for {digit + 1} are in {affected}: locked candidates."
-            yield removing(removed, bits(pattern.inside), text)
+            yield removing(removed, bits(pattern.inside), text, houses=[pattern.confined, pattern.affected])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .finding import Finding, open_places, removing
 from .layout import Layout, bits, places_in_lines
 from .view import View
-from .words import cells_named, digits_named, house_name, plural
+from .words import cells_named, digits_named, plural
 
 _SIZES = {2: "pair", 3: "triple", 4: "quad"}
 _FISH = {2: "X-wing", 3: "swordfish", 4: "jellyfish"}
@@ -60,9 +60,9 @@ def hidden_subsets(view: View, size: int) -> Iterator[Finding]:
                 others = [digit for digit in range(view.board.side) if digit not in digits]
                 removed = open_places(view, others, cells)
                 if removed:
-                    where, names = house_name(view.board, number), cells_named(view.board, bits(cells))
+                    where, names = view.board.house_names[number], cells_named(view.board, bits(cells))
                     text = f"In {where} only {names} can take {digits_named(digits)}: hidden {_SIZES[size]}."
-                    yield removing(removed, bits(cells), text)
+                    yield removing(removed, bits(cells), text, houses=[number])
 
 
 def fish(view: View, size: int) -> Iterator[Finding]:
@@ -86,7 +86,8 @@ def fish(view: View, size: int) -> Iterator[Finding]:
                 removed = open_places(view, [digit], _union(houses, covering) & ~rows)
                 if removed:
                     text = _fish_text(view, digit, chosen, covering)
-                    yield removing(removed, bits(places & rows), f"{text}: {_FISH[size]}.")
+                    shown = f"{text}: {_FISH[size]}."
+                    yield removing(removed, bits(places & rows), shown, houses=[*chosen, *covering])
 
 
 def finned_fish(view: View, size: int) -> Iterator[Finding]:
@@ -116,11 +117,13 @@ def finned_fish(view: View, size: int) -> Iterator[Finding]:
             removed = [(digit, cell) for cell in bits(places & outside) if not fins & ~layout.sees[cell]]
             names = cells_named(view.board, bits(fins))
             seeing = cells_named(view.board, sorted(cell for _, cell in removed))
+            lines = [base + shifts[0] for base in bases]
             text = (
-                f"{_fish_text(view, digit, [base + shifts[0] for base in bases], covers)} but for the "
+                f"{_fish_text(view, digit, lines, covers)} but for the "
                 f"fin{'s' if fins & (fins - 1) else ''} {names}, which {seeing} see{'' if len(removed) > 1 else 's'}"
             )
-            yield removing(removed, bits(places & rows), f"{text}: finned {_FISH[size]}.")
+            shown = f"{text}: finned {_FISH[size]}."
+            yield removing(removed, bits(places & rows), shown, houses=[*lines, *covers])
 
 
 def _finned(
@@ -166,6 +169,6 @@ def _lines(side: int) -> tuple[tuple[range, range], tuple[range, range]]:
 
 
 def _fish_text(view: View, digit: int, bases: Sequence[int], covers: Sequence[int]) -> str:
-    ins = plural([house_name(view.board, base) for base in bases])
-    are = plural([house_name(view.board, cover) for cover in covers])
+    ins = plural([view.board.house_names[base] for base in bases])
+    are = plural([view.board.house_names[cover] for cover in covers])
     return f"In {ins} all places for {digit + 1} are in {are}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from .finding import Finding, open_places, removing
 from .layout import bits
 from .view import View
-from .words import cell_name, cells_named, digits_named, house_name
+from .words import cell_name, cells_named, digits_named
 
 
 def xy_wing(view: View) -> Iterator[Finding]:
@@ -55,14 +55,14 @@ def w_wing(view: View) -> Iterator[Finding]:
                 (last,) = first - {digit}
                 removed = open_places(view, [last], sees[one] & sees[other])
                 if removed:
-                    ends, where = cells_named(view.board, [here, there], "or"), house_name(view.board, number)
+                    ends, where = cells_named(view.board, [here, there], "or"), view.board.house_names[number]
                     if one == other:
                         reason = f"{cell_name(view.board, one)}, which sees both, is not {digit + 1} but {last + 1}"
                     else:
                         names = cells_named(view.board, [one, other])
                         reason = f"{names} are not both {digit + 1}, and one of them is {last + 1}"
                     text = f"{digit + 1} in {where} is in {ends}, so {reason}: W-wing."
-                    yield removing(removed, dict.fromkeys((one, other, here, there)), text)
+                    yield removing(removed, dict.fromkeys((one, other, here, there)), text, houses=[number])
 
 
 def _with_digits(view: View, count: int) -> dict[int, set[int]]:

@@ -13,14 +13,6 @@ def cell_name(board: Board, cell: int) -> str:
     return f"r{row + 1}c{column + 1}"
 
 
-def house_name(board: Board, number: int) -> str:
-    """A house in words, as in "row 4"."""
-    kind, place = divmod(number, board.side)
-    if kind > 2:
-        return f"extra house {number - 3 * board.side + 1}"
-    return f"{('row', 'column', 'box' if board.box else 'region')[kind]} {place + 1}"
-
-
 def is_digit(board: Board, digit: int, cell: int, true: bool = True) -> str:
     """A candidate that is true or false, as in "r4c7 is 5" or "r4c7 is not 5"."""
     return f"{cell_name(board, cell)} {'is' if true else 'is not'} {digit + 1}"

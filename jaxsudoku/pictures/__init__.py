@@ -5,9 +5,11 @@ matplotlib, the extra ``plot``, is imported when first used, and needs no displa
 """
 
 from .boards import CANDIDATE_MARKS, CELL_MARKS, NO_MARKS, Candidate, Marks
+from .caption import captioned, sample
 from .figures import PANEL, check_suffix, formats, import_figure, suffix
 from .history import Course, plot_history
-from .picture import Picture
+from .page import page
+from .picture import TEXT_SUFFIXES, Picture, checked_suffix, write_text
 from .search import search_tree
 from .sheet import sheet
 
@@ -16,15 +18,21 @@ __all__ = [
     "CELL_MARKS",
     "NO_MARKS",
     "PANEL",
+    "TEXT_SUFFIXES",
     "Candidate",
     "Course",
     "Marks",
     "Picture",
+    "captioned",
     "check_suffix",
+    "checked_suffix",
     "formats",
     "import_figure",
+    "page",
     "plot_history",
+    "sample",
     "search_tree",
     "sheet",
     "suffix",
+    "write_text",
 ]

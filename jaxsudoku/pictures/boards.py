@@ -8,19 +8,17 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .picture import Picture
 from .shapes import Arrow, Line, Rectangle, Text
 
-if TYPE_CHECKING:
-    pass
-
 #: A candidate: digit and cell, both from 0.
 Candidate = tuple[int, int]
 
-#: Width of the margin, of a cell without candidates, and of the place of a candidate.
-_MARGIN, _CELL, _PLACE = 6, 48, 18
+#: Width of the margin, of a cell without candidates, and of the place of a candidate; the size of labels; the distance
+#: of outlines from the edges of their cells.
+_MARGIN, _CELL, _PLACE, _LABEL, _INSET = 6, 48, 18, 12, 2.5
 
 #: What a cell can be marked as: its colour.
 CELL_MARKS = ("pattern", "placed", "clash")
@@ -42,6 +40,8 @@ class Marks(NamedTuple):
       shades: cells shaded from 0, not at all, to 1.
       sizes: the sizes of candidates, from 0 to 1; 1 for those that have none.
       wrong: cells whose digit is drawn as wrong.
+      dashed: further pairs of candidates, whose arrows are dashed.
+      houses: sets of cells that are outlined.
     """
 
     candidates: Collection[Candidate] = ()
@@ -51,6 +51,8 @@ class Marks(NamedTuple):
     shades: Mapping[int, float] = {}
     sizes: Mapping[Candidate, float] = {}
     wrong: Collection[int] = ()
+    dashed: Sequence[tuple[Candidate, Candidate]] = ()
+    houses: Sequence[Collection[int]] = ()
 
 
 #: Nothing on top of a grid.
@@ -65,6 +67,8 @@ def picture(
     givens: Sequence[int] = (),
     marks: Marks = NO_MARKS,
     title: str = "",
+    labels: bool = False,
+    wide: bool = False,
 ) -> Picture:
     """A board as a picture.
 
@@ -76,22 +80,26 @@ def picture(
       givens: the puzzle, whose digits are drawn in another colour than those filled in; empty for no difference.
       marks: what is drawn on top.
       title: a description for readers who do not see the picture.
+      labels: whether rows and columns are labelled, r1, r2 ... and c1, c2 ...
+      wide: whether cells are as wide as for candidates if there are none.
 
     Raises:
       ValueError: marks of cells or digits that the board does not have, or of an unknown kind; shades or sizes outside
         0 to 1.
     """
     _check(side, marks)
-    layout = _Layout(side, bool(marks.candidates or marks.marked or marks.arrows))
-    size = side * layout.width + 2 * _MARGIN
+    layout = Geometry(side, wide or bool(marks.candidates or marks.marked or marks.arrows or marks.dashed), labels)
+    size = layout.start + side * layout.width + _MARGIN
     shapes = (
         *(layout.square(cell, role) for cell, role in sorted(_shaded(side, extra).items())),
         *(layout.square(cell, "shade", 0.6 * shade) for cell, shade in sorted(marks.shades.items()) if shade),
         *(layout.square(cell, mark) for cell, mark in sorted(marks.cells.items())),
         *layout.lines(regions),
+        *layout.labels(),
+        *itertools.chain(*map(layout.outline, marks.houses)),
         *layout.digits(grid, givens, marks.wrong),
         *layout.candidates(marks),
-        *layout.arrows(marks.arrows),
+        *layout.arrows(marks),
     )
     return Picture(size, size, shapes, title or f"{side}x{side} board")
 
@@ -99,10 +107,10 @@ def picture(
 def _check(side: int, marks: Marks) -> None:
     """Raises ValueError as ``picture``."""
     cells = range(side * side)
-    for cell in (*marks.cells, *marks.shades, *marks.wrong):
+    for cell in (*marks.cells, *marks.shades, *marks.wrong, *itertools.chain(*marks.houses)):
         if cell not in cells:
             raise ValueError(f"a mark of cell {cell}; the board has cells 0 to {cells[-1]}")
-    for digit, cell in (*marks.candidates, *marks.marked, *marks.sizes, *itertools.chain(*marks.arrows)):
+    for digit, cell in (*marks.candidates, *marks.marked, *marks.sizes, *itertools.chain(*marks.arrows, *marks.dashed)):
         if cell not in cells or digit not in range(side):
             raise ValueError(
                 f"a mark of the candidate (digit {digit}, cell {cell}); digits are 0 to {side - 1}, cells 0 to "
@@ -136,24 +144,35 @@ def _shaded(side: int, extra: Sequence[Sequence[int]]) -> dict[int, str]:
     return shades
 
 
-class _Layout:
+class Geometry:
     """Where things are on a board.
 
     Args:
       side: the side.
       candidates: whether candidates are written into the cells, which are wider then on wide boards.
+      labelled: whether rows and columns are labelled.
+
+    Attributes:
+      width: the width of a cell.
+      start: x and y of the upper left corner of the board.
+      digit: the size of the digits of filled cells.
+      small: the size of candidates.
     """
 
-    def __init__(self, side: int, candidates: bool) -> None:
+    def __init__(self, side: int, candidates: bool, labelled: bool) -> None:
         self.side = side
+        self._labels = (20 if side < 10 else 28) if labelled else 0
+        self.start = _MARGIN + self._labels
         self.across = math.isqrt(side - 1) + 1
         self.down = -(-side // self.across)
         self.width = max(_PLACE * self.across, _CELL) if candidates else _CELL
+        self.digit = self.width * (0.6 if side < 10 else 0.5)
+        self.small = (0.72 if side < 10 else 0.58) * self.width / max(self.across, self.down)
 
     def corner(self, cell: int) -> tuple[int, int]:
         """The upper left corner of a cell, x and y."""
         row, column = divmod(cell, self.side)
-        return _MARGIN + column * self.width, _MARGIN + row * self.width
+        return self.start + column * self.width, self.start + row * self.width
 
     def square(self, cell: int, role: str, opacity: float = 1.0) -> Rectangle:
         """The area of a cell."""
@@ -162,23 +181,44 @@ class _Layout:
     def lines(self, regions: Sequence[int]) -> Iterator[Line]:
         """Thin lines between cells, and borders around regions."""
         side, width = self.side, self.width
-        first, last = _MARGIN, _MARGIN + side * width
+        first, last = self.start, self.start + side * width
         rows = [regions[row * side : (row + 1) * side] for row in range(side)]
         for place in range(1, side):
-            at = _MARGIN + place * width
+            at = first + place * width
             yield Line(((at, first), (at, last)), "line")
             yield Line(((first, at), (last, at)), "line")
         for place in range(1, side):
-            at = _MARGIN + place * width
+            at = first + place * width
             for begin, end in _runs([row[place] != row[place - 1] for row in rows]):
                 yield Line(((at, first + begin * width), (at, first + end * width)), "border")
             for begin, end in _runs([here != above for here, above in zip(rows[place], rows[place - 1], strict=True)]):
                 yield Line(((first + begin * width, at), (first + end * width, at)), "border")
         yield Line(((first, first), (last, first), (last, last), (first, last), (first, first)), "border")
 
+    def outline(self, cells: Collection[int]) -> Iterator[Line]:
+        """The lines around a set of cells, within them: those along rows, then those along columns."""
+        for turned in (False, True):
+            inside = {divmod(cell, self.side)[:: 1 if turned else -1] for cell in cells}
+            pieces: dict[float, list[tuple[float, float]]] = {}
+            for (along, across), out in itertools.product(inside, (-1, 1)):
+                if (along, across + out) not in inside:
+                    at = self.start + self.width * (across + (out > 0)) - out * _INSET
+                    before, after = (_beyond(inside, along + step, across, out) for step in (-1, 1))
+                    edge = self.start + self.width * along
+                    pieces.setdefault(at, []).append((edge - before, edge + self.width + after))
+            for at, found in sorted(pieces.items()):
+                for first, last in _joined(found):
+                    yield Line(((at, first), (at, last)) if turned else ((first, at), (last, at)), "house")
+
+    def labels(self) -> Iterator[Text]:
+        """The labels of rows and columns, if any."""
+        for number in range(self.side if self._labels else 0):
+            at, before = self.start + self.width * (number + 0.5), self.start - self._labels / 2
+            yield Text(before, at, _LABEL, f"r{number + 1}", "label")
+            yield Text(at, before, _LABEL, f"c{number + 1}", "label")
+
     def digits(self, grid: Sequence[int], givens: Sequence[int], wrong: Collection[int]) -> Iterator[Text]:
         """The digits of filled cells."""
-        size = self.width * (0.6 if self.side < 10 else 0.5)
         for cell, digit in enumerate(grid):
             if digit:
                 x, y = self.corner(cell)
@@ -186,7 +226,7 @@ class _Layout:
                 role = "given" if given else "filled"
                 if cell in wrong:
                     role = "wrong" if given else "wrong-filled"
-                yield Text(x + self.width / 2, y + self.width / 2, size, str(digit), role)
+                yield Text(x + self.width / 2, y + self.width / 2, self.digit, str(digit), role)
 
     def spot(self, candidate: Candidate) -> tuple[float, float]:
         """The middle of a candidate in its cell."""
@@ -197,20 +237,21 @@ class _Layout:
 
     def candidates(self, marks: Marks) -> Iterator[Text | Line]:
         """Candidates; those that are removed are struck out."""
-        size = (0.72 if self.side < 10 else 0.58) * self.width / max(self.across, self.down)
         for candidate in sorted({*marks.candidates, *marks.marked}):
             x, y = self.spot(candidate)
             role = marks.marked.get(candidate, "candidate")
-            height = size * (0.45 + 0.75 * marks.sizes[candidate] if candidate in marks.sizes else 1)
+            height = self.small * (0.45 + 0.75 * marks.sizes[candidate] if candidate in marks.sizes else 1)
             text = str(candidate[0] + 1)
             yield Text(x, y, height, text, role)
             if role == "removed":
-                half = 0.35 * height * (1 + len(text) / 2)
-                yield Line(((x - half, y + half / 2), (x + half, y - half / 2)), "strike")
+                yield strike(x, y, height, text)
 
-    def arrows(self, arrows: Sequence[tuple[Candidate, Candidate]]) -> Iterator[Arrow]:
+    def arrows(self, marks: Marks) -> Iterator[Arrow]:
         """Curved arrows between candidates, from the edge of the first one's text to that of the second."""
-        for one, other in arrows:
+        for role, (one, other) in (
+            *(("arrow", arrow) for arrow in marks.arrows),
+            *(("dashed-arrow", arrow) for arrow in marks.dashed),
+        ):
             (x, y), (end_x, end_y) = self.spot(one), self.spot(other)
             across, down = end_x - x, end_y - y
             length = max((across**2 + down**2) ** 0.5, 1.0)
@@ -221,8 +262,32 @@ class _Layout:
                 (x + gap * across, y + gap * down),
                 ((x + end_x) / 2 - bend * down, (y + end_y) / 2 + bend * across),
                 (end_x - gap * across, end_y - gap * down),
-                "arrow",
+                role,
             )
+
+
+def _beyond(inside: Collection[tuple[int, ...]], along: int, across: int, out: int) -> float:
+    """How far a line of an outline goes beyond its cell towards the next one, where it goes on or turns."""
+    if (along, across) not in inside:
+        return -_INSET
+    return _INSET if (along, across + out) in inside else 0
+
+
+def _joined(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Stretches, where those that touch are one."""
+    joined: list[tuple[float, float]] = []
+    for first, last in sorted(pieces):
+        if joined and joined[-1][1] >= first:
+            joined[-1] = joined[-1][0], last
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def strike(x: float, y: float, size: float, text: str) -> Line:
+    """The line through a text around x and y."""
+    half = 0.35 * size * (1 + len(text) / 2)
+    return Line(((x - half, y + half / 2), (x + half, y - half / 2)), "strike")
 
 
 def _runs(flags: Sequence[bool]) -> Iterator[tuple[int, int]]:

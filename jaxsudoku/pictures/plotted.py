@@ -50,9 +50,16 @@ def draw(picture: Drawing, axes: Any, theme: str) -> None:
         paths = [path for shape in shapes for path in _paths(shape)]
         style = {"facecolors": colour, "linewidths": 0}
         if look.width:
-            cap = "projecting" if role == "border" else "butt"
+            cap = "projecting" if role in ("border", "house") else "butt"
             style = {"facecolors": "none", "edgecolors": colour, "linewidths": look.width * scale, "capstyle": cap}
-        axes.add_collection(PathCollection(paths, alpha=opacity, zorder=order + 1, **style), autolim=False)
+        solid = paths
+        if look.dash:
+            solid = paths[1::2]  # the heads of arrows
+            dashes = (0, (look.dash / look.width, look.dash / look.width))  # in widths of the line
+            axes.add_collection(
+                PathCollection(paths[::2], linestyles=[dashes], zorder=order + 1, **style), autolim=False
+            )
+        axes.add_collection(PathCollection(solid, alpha=opacity, zorder=order + 1, **style), autolim=False)
 
 
 def _paths(shape: Shape) -> Iterator[Any]:

@@ -19,12 +19,14 @@ class Look(NamedTuple):
       light, dark: the colour in a light and in a dark theme.
       width: the width of lines; 0 for shapes and texts, which are filled.
       bold: whether texts are bold.
+      dash: of arrows, the length of dashes and of the gaps between them; 0 for a solid line.
     """
 
     light: str
     dark: str
     width: float = 0
     bold: bool = False
+    dash: float = 0
 
 
 #: Every role. The first is that of the background.
@@ -50,16 +52,19 @@ ROLES = {
     "several-houses": Look("#cfd3da", "#4a505a"),
     "pattern": Look("#cfe2ff", "#22406b"),
     "placed": Look("#bfe8c3", "#1f5a2b"),
+    "house": Look("#7b3fc4", "#c9a6ff", 2),
     "clash": Look("#ffaea6", "#7a2a26"),
     "shade": Look("#f2a33a", "#b06f00"),
     "value": Look("#2f7fe0", "#4f9bff"),
-    "arrow": Look("#c26a00", "#ffb74d", 1.5),
+    "arrow": Look("#c26a00", "#ffb74d", 1.8),
+    "dashed-arrow": Look("#c26a00", "#ffb74d", 1.8, dash=4),
     "edge": Look("#9aa0a8", "#6b727c", 1),
     "edge-removed": Look("#c62828", "#ff8a80", 1),
     "edge-joined": Look("#c26a00", "#ffb74d", 1),
     "rim": Look("#6b727c", "#9aa3ad", 1),
     "ring": Look("#1b7a2f", "#7fd38b", 2.5),
     "text": Look("#20242a", "#e4e7ec"),
+    "label": Look("#6b727c", "#9aa3ad"),
     "peg-text": Look("#ffffff", "#ffffff", bold=True),
     "peg-1": Look("#c62828", "#c62828"),
     "peg-2": Look("#1f5fbf", "#1f5fbf"),

@@ -19,7 +19,7 @@ _GAP, _SIZE = 18, 18
 def sheet(
     pictures: Sequence[Picture], columns: int | None = None, titles: Sequence[str] = (), title: str = ""
 ) -> Picture:
-    """Pictures in rows, as one picture.
+    """Pictures in rows, as one picture. A row is as high as its highest picture.
 
     Args:
       pictures: the pictures.
@@ -39,15 +39,21 @@ def sheet(
     columns = min(columns or math.ceil(math.sqrt(len(pictures))), len(pictures))
     head = 2 * _SIZE if titles else 0
     width = max(picture.width for picture in pictures)
-    height = max(picture.height for picture in pictures) + head
     shapes: list[Shape] = []
+    down = y = float(_GAP)  # where the next row begins, and this one
     for number, picture in enumerate(pictures):
-        row, column = divmod(number, columns)
-        x, y = _GAP + column * (width + _GAP), _GAP + row * (height + _GAP)
+        column = number % columns
+        if not column:
+            y = down
+            down += head + max(other.height for other in pictures[number : number + columns]) + _GAP
+        x = _GAP + column * (width + _GAP)
         if titles:
             text = shortened(titles[number], _SIZE, picture.width)
             shapes.append(Text(x + picture.width / 2, y + _SIZE, _SIZE, text, "text"))
         shapes.extend(moved(shape, x, y + head) for shape in picture.shapes)
-    rows = -(-len(pictures) // columns)
-    whole = width * columns + _GAP * (columns + 1), height * rows + _GAP * (rows + 1)
-    return Picture(*whole, tuple(shapes), title or ", ".join(titles) or f"{len(pictures)} pictures")
+    return Picture(
+        width * columns + _GAP * (columns + 1),
+        down,
+        tuple(shapes),
+        title or ", ".join(titles) or f"{len(pictures)} pictures",
+    )

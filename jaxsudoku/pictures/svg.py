@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from jaxsudoku.runtime.escapes import markup
@@ -14,24 +15,37 @@ if TYPE_CHECKING:
 
 def text(picture: Drawing, theme: str | None) -> str:
     """The text of an SVG image; ``theme`` is "light", "dark", or None for the reader's."""
-    kind = "jaxsudoku" if theme is None else f"jaxsudoku-{theme}"
-    width, height = _number(picture.width), _number(picture.height)
     used = ["paper", *dict.fromkeys(shape.role for shape in picture.shapes)]
+    title = f"<title>{markup(picture.title)}</title>" if picture.title else ""
+    attributes = f'xmlns="http://www.w3.org/2000/svg" class="{_kind(theme)}"'
+    return _image(picture, attributes, f"{title}<style>{style(used, theme)}</style>")
+
+
+def inline(picture: Drawing, label: str) -> str:
+    """An image for a page of HTML with the ``style`` of its roles; ``label`` is read to who does not see it."""
+    return _image(picture, f'class="{_kind(None)}" aria-label="{markup(label)}"', "")
+
+
+def _image(picture: Drawing, attributes: str, head: str) -> str:
+    width, height = _number(picture.width), _number(picture.height)
     return "".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}"',
-            f' height="{height}" class="{kind}" role="img">',
-            f"<title>{markup(picture.title)}</title>" if picture.title else "",
-            f"<style>{_style(kind, used, theme)}</style>",
+            f'<svg {attributes} viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img">{head}',
             f'<rect class="paper" width="{width}" height="{height}"/>',
-            *map(_element, picture.shapes),
+            *map(element, picture.shapes),
             "</svg>",
         ]
     )
 
 
-def _style(kind: str, roles: list[str], theme: str | None) -> str:
-    """The style sheet of a picture. In a page it applies to all pictures of this kind, and to nothing else."""
+def _kind(theme: str | None) -> str:
+    """The class of the pictures of a theme."""
+    return "jaxsudoku" if theme is None else f"jaxsudoku-{theme}"
+
+
+def style(roles: Iterable[str], theme: str | None = None) -> str:
+    """The style sheet of pictures with some roles. In a page it applies to all of this theme, and to nothing else."""
+    kind = _kind(theme)
 
     def colours(theme: str) -> str:
         return "".join(
@@ -43,17 +57,18 @@ def _style(kind: str, roles: list[str], theme: str | None) -> str:
     fixed += f"{{text-anchor:middle}}.{kind} path{{fill:none}}"
     for role in sorted(roles):
         if ROLES[role].width:
-            fixed += f".{kind} .{role}{{fill:none;stroke-width:{_number(ROLES[role].width)}}}"
+            dash = f";stroke-dasharray:{_number(ROLES[role].dash)}" if ROLES[role].dash else ""
+            fixed += f".{kind} .{role}{{fill:none;stroke-width:{_number(ROLES[role].width)}{dash}}}"
         elif ROLES[role].bold:
             fixed += f".{kind} .{role}{{font-weight:bold}}"
-    fixed += f".{kind} .border{{stroke-linecap:square}}"
+    fixed += f".{kind} .border,.{kind} .house{{stroke-linecap:square}}"
     if theme is not None:
         return fixed + colours(theme)
     return f"{fixed}{colours('light')}@media(prefers-color-scheme:dark){{{colours('dark')}}}"
 
 
-def _element(shape: Shape) -> str:
-    """A shape as an element."""
+def element(shape: Shape) -> str:
+    """A shape as an element; a dashed arrow as two, as its head is solid."""
     if isinstance(shape, Rectangle):
         size = f'width="{_number(shape.width)}" height="{_number(shape.height)}"'
         place = f'x="{_number(shape.x)}" y="{_number(shape.y)}"'
@@ -69,7 +84,8 @@ def _element(shape: Shape) -> str:
         return f'<path class="{shape.role}" d="{_polyline(shape.points)}"/>'
     assert isinstance(shape, Arrow)
     curve = f"M{_point(shape.start)}Q{_point(shape.middle)} {_point(shape.end)}"
-    return f'<path class="{shape.role}" d="{curve}{_polyline(shape.head())}"/>'
+    between = f'"/><path class="{shape.role}" stroke-dasharray="none" d="' if ROLES[shape.role].dash else ""
+    return f'<path class="{shape.role}" d="{curve}{between}{_polyline(shape.head())}"/>'
 
 
 def _polyline(points: tuple[Point, ...]) -> str:

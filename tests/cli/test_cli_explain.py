@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import reference
@@ -44,11 +45,11 @@ def test_explain_as_json_is_a_list_of_steps(capsys, puzzles):
     assert reference.is_solution(reference.SMALL["4x4"], grid, js.parse(PROPER))
 
 
-def test_explain_as_a_page_has_a_picture_a_step(capsys, puzzles):
+def test_explain_as_a_page(capsys, puzzles):
     code, out, _ = run(capsys, "explain", puzzles, *FOUR, "--html")
     assert code == 0
     assert out.startswith("<!doctype html>")
-    assert out.count("<svg") == len(js.explain(PROPER).steps)
+    assert out == js.explain(PROPER).page(f"Puzzle 1 of {puzzles}")
     assert f"<h1>Puzzle 1 of {puzzles}</h1>" in out
     assert run(capsys, "explain", puzzles, *FOUR, "--html", "--json")[0] == 2
 
@@ -67,6 +68,57 @@ def test_explain_writes_a_picture_a_step(capsys, puzzles, tmp_path):
     code, _, err = run(capsys, "explain", puzzles, *FOUR, "--svg", str(missing))
     assert code == 1
     assert str(missing) in err
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "hint"])
+def test_what_is_shown_is_written_in_the_form_of_the_suffix(capsys, puzzles, tmp_path, command):
+    """As the objects of Python save themselves."""
+    from_python = {
+        "show": js.picture(PROPER, givens=PROPER, title=f"Puzzle 1 of {puzzles}"),
+        "explain": js.explain(PROPER),
+        "hint": js.hint(PROPER),
+    }[command]
+    titled = {"title": f"Puzzle 1 of {puzzles}"} if command == "explain" else {}
+    for suffix in ("svg", "html", "png"):
+        path, wanted = tmp_path / f"out.{suffix}", tmp_path / f"wanted.{suffix}"
+        assert run(capsys, command, puzzles, *FOUR, "--output", str(path)) == (0, "", "")
+        from_python.save(wanted, **titled)
+        assert path.read_bytes() == wanted.read_bytes()
+    path = tmp_path / "out.txt"
+    assert run(capsys, command, puzzles, *FOUR, "--output", str(path)) == (0, "", "")
+    assert path.read_text() == run(capsys, command, puzzles, *FOUR)[1]
+    code, _, err = run(capsys, command, puzzles, *FOUR, "--output", str(path))
+    assert (code, "out.txt: the output exists" in err) == (2, True)
+    path.write_text("")
+    assert run(capsys, command, puzzles, *FOUR, "--output", str(path), "--force") == (0, "", "") and path.read_text()
+
+
+@pytest.mark.parametrize("command", ["show", "explain", "hint"])
+def test_outputs_that_are_not_written(capsys, puzzles, tmp_path, command):
+    path = str(tmp_path / "x.jpg")
+    code, _, err = run(capsys, command, puzzles, *FOUR, "--output", path)
+    assert (code, err) == (
+        2,
+        f"jaxsudoku: error: {path}: the suffix must be one of .svg, .png, .pdf, .html, .txt, not '.jpg'\n",
+    )
+    form = "--svg" if command == "show" else "--json"
+    assert run(capsys, command, puzzles, *FOUR, "--output", "x.svg", form)[0] == 2
+    missing = str(tmp_path / "missing" / "x.svg")
+    assert run(capsys, command, puzzles, *FOUR, "--output", missing)[0] == 2
+    code, _, err = run(capsys, command, puzzles, *FOUR, "--output", puzzles, "--force")
+    assert (code, "in.txt" in err) == (2, True) and Path(puzzles).read_text().count("\n") == 6
+
+
+def test_a_missing_extra_is_named_before_the_work(capsys, puzzles, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    code, _, err = run(capsys, "explain", puzzles, *FOUR, "--output", str(tmp_path / "x.png"))
+    assert (code, err) == (2, "jaxsudoku: error: plots need matplotlib: pip install 'jaxsudoku[plot]'\n")
+
+
+def test_a_hint_that_is_none_is_not_written(capsys, puzzles, tmp_path):
+    path = tmp_path / "hint.svg"
+    code, out, err = run(capsys, "hint", puzzles, *FOUR, "--index", "6", "--output", str(path))
+    assert (code, out, err) == (1, "", f"No cell is open. {path} is not written.\n") and not path.exists()
 
 
 def test_a_hint_is_the_reason_of_the_first_step(capsys, puzzles):

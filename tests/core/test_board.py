@@ -135,8 +135,23 @@ def test_every_kind_is_another_board():
 
 def test_as_text():
     assert str(Board.classic()) == "9x9 with 3x3 boxes"
-    assert str(Board.diagonal(6)) == "6x6 with 2x3 boxes and 2 extra houses"
+    assert str(Board.diagonal(6)) == "6x6 with 2x3 boxes and 2 diagonals"
+    assert str(Board(4, box=(2, 2), extra=((0, 5, 10, 15), (0, 1, 2, 3)))) == (
+        "4x4 with 2x2 boxes and 1 diagonal and 1 extra house"
+    )
     assert str(Board.jigsaw(JIGSAW_4)) == "4x4 with irregular regions"
+
+
+def test_houses_have_names():
+    names = Board.classic(4).house_names
+    assert names[:5] == ("row 1", "row 2", "row 3", "row 4", "column 1") and names[-1] == "box 4"
+    assert Board.jigsaw(JIGSAW_4).house_names[-1] == "region 4"
+    assert Board.diagonal(4).house_names[12:] == ("diagonal 1", "diagonal 2")
+    assert Board.windoku().house_names[27:] == ("window 1", "window 2", "window 3", "window 4")
+    window, row, apart, broken, up = (5, 6, 9, 10), (0, 1, 2, 3), (0, 3, 12, 15), (1, 6, 11, 12), (3, 6, 9, 12)
+    extra = (window, row, up, apart, broken)
+    wanted = ("window 1", "extra house 1", "diagonal 1", "extra house 2", "extra house 3")
+    assert Board(4, box=(2, 2), extra=extra).house_names[12:] == wanted
 
 
 # ---------------------------------------------------------------------- jigsaw

@@ -56,7 +56,7 @@ def test_a_clash_in_words():
     grid = np.zeros(16, np.uint8)
     with pytest.raises(ValueError, match="nothing clashes"):
         first_clash(grid, board)
-    for cells, words in (((0, 3), "row 1"), ((1, 13), "column 2"), ((2, 7), "box 2"), ((3, 12), "extra house 2")):
+    for cells, words in (((0, 3), "row 1"), ((1, 13), "column 2"), ((2, 7), "box 2"), ((3, 12), "diagonal 2")):
         grid[:] = 0
         grid[list(cells)] = 3
         assert first_clash(grid, board) == f"3 twice in {words}"

@@ -1,4 +1,5 @@
-"""A page of steps as a browser draws it: texts in their cells, arrows in the picture, colours of both themes.
+"""Pictures of steps as a browser draws them: texts in their cells, arrows in the picture, colours of both themes; and
+the page that steps through them: its width, its keys, what it tells, what it loads.
 
 Needs Chromium or Chrome on the PATH; skipped without one.
 """
@@ -12,6 +13,7 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,23 +49,33 @@ PUZZLE = 3
 
 
 @functools.cache
+def steps() -> js.Explanation:
+    return js.explain(js.load("9x9-hard")[PUZZLE])
+
+
+@functools.cache
 def page() -> str:
-    """A page of steps, of boards with many candidates, and of a strategy."""
-    steps = js.explain(js.load("9x9-hard")[PUZZLE])
-    assert any(step.links for step in steps.steps)
+    """The pictures of steps, of boards with many candidates, and of a strategy."""
+    assert any(step.links for step in steps())
+    shown = "".join(step._repr_html_() for step in steps())
     wide = [js.picture(js.load(f"{side}x{side}")[0], candidates=True).svg for side in (6, 16, 25)]
     windows = js.picture(js.load("windoku-9x9")[0], js.Board.windoku(), candidates=True).svg
     tree = mm.build(mm.PegGame(2, 4), "minimax").picture(3).svg
-    return steps.page().replace("</body>", f"{''.join(wide)}{windows}{tree}{MEASURE}</body>")
+    return f"<!doctype html><body>{shown}{''.join(wide)}{windows}{tree}{MEASURE}</body>"
 
 
 @functools.cache
 def measured(theme: str, folder: Path) -> list[dict]:
     """What the browser draws for a reader with this theme."""
+    return in_browser(page(), folder, theme)
+
+
+def in_browser(text: str, folder: Path, theme: str = "light", width: int = 1000) -> Any:
+    """What a page puts into its element "measured"."""
     path = folder / "page.html"
-    path.write_text(page(), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     preference = {"dark": 0, "light": 1}[theme]
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--window-size=1000,800"]
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", f"--window-size={width},900"]
     flags += [f"--blink-settings=preferredColorScheme={preference}", f"--user-data-dir={folder / 'profile'}"]
     command = [BROWSER, *flags, path.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
@@ -106,7 +118,7 @@ def test_texts_lie_in_their_cells(folder):
     for picture in boards(measured("light", folder)):
         corner, width = cells_of(picture)
         for shape in picture["shapes"]:
-            if shape["kind"] != "text":
+            if shape["kind"] != "text" or shape["role"] == "text":  # legends stand below the board
                 continue
             # the boxes of a browser are as high as a line of text; the digits themselves take the middle part
             left, top, right, bottom = shape["box"]
@@ -135,22 +147,25 @@ def test_candidates_do_not_overlap(folder):
 
 
 def test_arrows_lead_from_candidate_to_candidate(folder):
-    steps = js.explain(js.load("9x9-hard")[PUZZLE])
     pictures = measured("light", folder)
-    for step, picture in zip(steps.steps, pictures, strict=False):
-        arrows = [shape for shape in picture["shapes"] if shape["role"] == "arrow"]
+    for step, picture in zip(steps(), pictures, strict=False):
+        # of a dashed arrow the head is a shape of its own; the last arrows are those of the legend
+        dashed = [shape for shape in picture["shapes"] if shape["role"] == "dashed-arrow"][:-2:2]
+        arrows = [*[shape for shape in picture["shapes"] if shape["role"] == "arrow"][:-1], *dashed]
+        marks = step.marks()
         assert len(arrows) == len(step.links)
         if not arrows:
             continue
         corner, width = cells_of(picture)
-        for ((row, column, digit), (end_row, end_column, end_digit)), arrow in zip(step.links, arrows, strict=True):
-            ends = np.array([[column - 1, row - 1], [end_column - 1, end_row - 1]], float)
-            digits = np.array([digit, end_digit]) - 1
+        links = [*marks.arrows, *marks.dashed]
+        for ((digit, cell), (end_digit, end_cell)), arrow in zip(links, arrows, strict=True):
+            ends = np.array([[cell % 9, cell // 9], [end_cell % 9, end_cell // 9]], float)
+            digits = np.array([digit, end_digit])
             ends += np.stack([digits % 3 + 0.5, digits // 3 + 0.5], axis=1) / 3
             spots = corner + width * ends
             box = np.array(arrow["box"]).reshape(2, 2)
             # the arrow spans the way between the two candidates, but for the gaps at its ends, and its bend
-            assert np.abs(box - [spots.min(axis=0), spots.max(axis=0)]).max() < 12, (step.links, arrow)
+            assert np.abs(box - [spots.min(axis=0), spots.max(axis=0)]).max() < 12, (links, arrow)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -165,3 +180,124 @@ def test_colours_are_those_of_the_readers_theme(theme, folder):
                 assert shape["fill"] == "none", shape
             if shape["kind"] == "text":
                 assert shape["weight"] == ("700" if look.bold else "400"), shape
+
+
+# ---------------------------------------------------------------------- the page that steps through
+
+#: Collects what goes wrong in a page, before anything in it runs.
+WATCH = """<script>
+window.faults = [];
+for (const kind of ["error", "unhandledrejection", "securitypolicyviolation"])
+  addEventListener(kind, event => faults.push(kind + " " + (event.message || event.blockedURI || event.reason)), true);
+for (const kind of ["error", "warn"]) console[kind] = (...words) => faults.push(words.join(" "));
+</script>"""
+
+#: Steps through the page in each frame by keys alone.
+DRIVE = """<pre id="measured"></pre><script>
+addEventListener("load", () => {
+  const told = [...document.querySelectorAll("iframe")].map(frame => {
+    const view = frame.contentWindow, page = frame.contentDocument;
+    const root = page.querySelector(".jaxsudoku-steps"), find = name => root.querySelector(name);
+    const press = (key, at = page.body) => at.dispatchEvent(
+      new view.KeyboardEvent("keydown", {key: key, bubbles: true, cancelable: true}));
+    const widths = () => [page.documentElement.scrollWidth, view.innerWidth];
+    const stop = () => ({
+      sentence: find(".sentence").textContent, label: find(".board svg").getAttribute("aria-label"),
+      value: find("input").getAttribute("aria-valuetext"), widths: widths(),
+      filled: [...find(".board svg").querySelectorAll("text.given, text.filled")].length,
+      removed: [...find(".board svg").querySelectorAll("text.removed")].length,
+      placed: find(".board svg").querySelectorAll("rect.placed").length,
+      legend: [...root.querySelectorAll(".legend li:not([hidden])")].map(item => item.dataset.role),
+      current: [...root.querySelectorAll("[aria-current]")].map(item => item.value),
+    });
+    const stops = [stop()];
+    while (+find("input").value < +find("input").max) { press("ArrowRight"); stops.push(stop()); }
+    press("ArrowRight");
+    const end = stop().value;
+    press("ArrowLeft");
+    const back = stop().value;
+    press("Home");
+    const home = stop().value;
+    press(" ");
+    const playing = find(".play").getAttribute("aria-label");
+    press(" ");
+    const paused = find(".play").getAttribute("aria-label");
+    find(".every").click(); // as Enter on it does
+    return {stops, end, back, home, playing, paused, height: view.innerHeight, faults: view.faults,
+      pressed: find(".every").getAttribute("aria-pressed"), open: root.querySelectorAll("details[open]").length,
+      controls: [...page.querySelectorAll("button, input, summary")].filter(item => item.checkVisibility()).map(item =>
+        [item.tabIndex, item.getAttribute("aria-label") || item.textContent]),
+      live: find(".sentence").getAttribute("aria-live")};
+  });
+  document.getElementById("measured").textContent = JSON.stringify(told);
+});
+</script>"""
+
+WIDTHS = (390, 1400)
+NAME = "</script><script>faults.push('title')</script><img src=x onerror=faults.push('image')>"
+
+
+@functools.cache
+def stepped(folder: Path) -> dict[int, dict]:
+    """What the page tells on a phone and on a wide screen, by the width."""
+    text = steps().page(NAME).replace("<head>", f"<head>{WATCH}", 1)
+    frames = "".join(f'<iframe srcdoc="{html.escape(text)}" width="{width}" height="844"></iframe>' for width in WIDTHS)
+    return dict(
+        zip(WIDTHS, in_browser(f"<!doctype html><body>{frames}{DRIVE}</body>", folder, width=1500), strict=True)
+    )
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_fits_its_window(width, folder):
+    told = stepped(folder)[width]
+    assert all(wide <= window == width for stop in told["stops"] for wide, window in [stop["widths"]])
+    assert told["faults"] == []  # neither errors, nor anything that it wants to load, nor scripts in its title
+
+
+def test_keys_step_through_a_page(folder):
+    told, found = stepped(folder)[1400], steps()
+    parts = found.parts()
+    begin, *shown, end = told["stops"]
+    assert [stop["current"] for stop in shown] == [[part.first + 1 if len(part.steps) == 1 else 0] for part in parts]
+    for stop, part in zip(shown, parts, strict=True):
+        filled = np.count_nonzero(part.steps[0].before.grid())
+        if len(part.steps) == 1:
+            (step,) = part.steps
+            assert stop["sentence"] == f"{stop['value']}: {step.text}" and stop["filled"] == filled
+            assert stop["removed"] == len(step.eliminate) and stop["placed"] == len(step.place)
+            assert ("house" in stop["legend"]) == bool(step.houses)
+            assert ("dashed-arrow" in stop["legend"]) == ("arrow" in stop["legend"]) == bool(step.links)
+        else:
+            assert stop["filled"] == filled + len(part.steps) and stop["placed"] == len(part.steps)
+            assert stop["legend"] == ["placed"]
+            assert stop["value"].startswith(f"Steps {part.first + 1} to {part.first + len(part.steps)} of")
+    assert (begin["value"], end["value"], told["end"], told["home"]) == ("Start", "End", "End", "Start")
+    assert told["back"] == shown[-1]["value"]
+    assert (told["playing"], told["paused"]) == ("Pause", "Play")
+    assert begin["filled"] == np.count_nonzero(found.puzzle) and end["filled"] == 81
+    assert end["label"].startswith(f"End. Row 1: {' '.join(map(str, found.grid[:9]))}. Row 2: ")
+    assert "blank" in begin["label"] and begin["legend"] == end["legend"] == []
+
+
+def test_a_page_is_told_to_who_does_not_see_it(folder):
+    told = stepped(folder)[390]
+    assert told["live"] == "polite"
+    runs = sum(len(part.steps) > 1 for part in steps().parts())
+    assert (told["open"], told["pressed"], len(told["controls"])) == (runs, "true", 7 + runs)
+    assert all(order == 0 and name.strip() for order, name in told["controls"])
+
+
+def test_explanations_in_a_notebook_do_not_meet(folder):
+    """Keys move only the one with the focus."""
+    two = steps()._repr_html_() + js.hint(js.load("9x9-hard")[0])._repr_html_() + steps()._repr_html_()
+    told = in_browser(
+        f"""<!doctype html>{WATCH}<body>{two}<pre id="measured"></pre><script>
+        const both = [...document.querySelectorAll(".jaxsudoku-steps")];
+        const press = at => at.dispatchEvent(new KeyboardEvent("keydown", {{key: "ArrowRight", bubbles: true}}));
+        press(document.body); press(both[1].querySelector("input")); press(both[1].querySelector("input"));
+        document.getElementById("measured").textContent = JSON.stringify(
+          [faults, both.map(root => root.querySelector("input").value)]);
+        </script></body>""",
+        folder,
+    )
+    assert told == [[], ["0", "2"]]

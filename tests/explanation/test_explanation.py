@@ -16,7 +16,6 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.explanation import FUNCTIONS, findings, next_step, proof, prove, steps_of, usable
 from jaxsudoku.explanation.layout import bits
 from jaxsudoku.explanation.view import View
-from jaxsudoku.pictures.shapes import Text
 from jaxsudoku.techniques import TECHNIQUES
 from jaxsudoku.techniques.registry import NUMBERS, fits
 
@@ -206,7 +205,7 @@ def test_the_links_of_a_chain_hold(hard):
             shown = [candidate for link in step.links for candidate in link]
             assert set(step.false) < set(shown)
             assert all((one in step.false) != (other in step.false) for one, other in step.links)
-            marks = Counter(shape.role for shape in step.picture().shapes if isinstance(shape, Text))
+            marks = Counter(step.marks().marked.values())
             assert marks["false"] == len(step.false)
             assert marks["true"] == len(set(shown) - set(step.false) - set(step.eliminate))
             for ends in step.links:
@@ -218,6 +217,7 @@ def test_the_links_of_a_chain_hold(hard):
                     one[0] == other[0] and any(places & house == both for house in houses)
                 )
                 assert weak
+                assert strong or ((one, other) in step.marks().dashed and (one, other) not in step.marks().arrows)
                 kinds.add(strong)
     assert kinds == {True, False}
 
@@ -259,6 +259,28 @@ def named_house(board: Board, clause: str) -> set[int] | None:
     if found is None:
         return None
     return set(board.houses[9 * ("row", "column", "box").index(found[1]) + int(found[2]) - 1])
+
+
+def test_houses_of_variants_are_called_by_their_names():
+    told = {name: str(js.explain(js.load(f"{name}-9x9")[0], Board.named(name))) for name in ("windoku", "diagonal")}
+    assert re.search(r"window [1-4]", told["windoku"]) and re.search(r"diagonal [12]", told["diagonal"])
+    assert "extra house" not in "".join(told.values())
+
+
+@pytest.mark.parametrize("name", ["9x9-hard", "windoku-9x9", "jigsaw-9x9", "diagonal-9x9"])
+def test_the_houses_of_a_pattern_are_those_that_its_sentence_names(name):
+    board, seen = js.shipped.board(name), set()
+    for step in itertools.chain(*(js.explain(puzzle, board) for puzzle in js.load(name)[:2])):
+        named = re.findall(r"(row|column|box|region|window|diagonal)(?:e?s)? ((?:\d(?:, | and )?)+)", step.text)
+        houses = {f"{kind} {number}" for kind, numbers in named for number in re.findall(r"\d", numbers)}
+        if re.match("almost|als|nishio|forcing", step.technique):  # of several patterns
+            houses = set()
+        assert set(step.houses) == houses, step.text
+        assert [set(house) for house in step.marks().houses] == [
+            set(board.houses[board.house_names.index(house)]) for house in step.houses
+        ]
+        seen |= {(step.technique, len(step.houses))}
+    assert ("pointing", 2) in seen and ("finned-x-wing", 4) in seen and ("full-house", 1) in seen
 
 
 def test_an_explanation_prints_a_line_a_step():

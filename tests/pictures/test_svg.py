@@ -99,13 +99,36 @@ def test_marks_are_drawn_on_top():
         arrows=[((0, 0), (2, 5))],
         shades={2: 0.5, 3: 0},
         wrong=[15],
+        dashed=[((2, 5), (3, 7))],
     )
     picture = js.Board.classic(4).picture([0] * 15 + [4], marks=marks)
     counts = Counter(shape.role for shape in picture.shapes)
     wanted = {"candidate": 2, "removed": 1, "strike": 1, "kept": 1, "pattern": 1, "placed": 1, "arrow": 1, "shade": 1}
+    wanted["dashed-arrow"] = 1
     assert {role: counts[role] for role in wanted} == wanted
     assert texts(picture, "removed") == ["2"]
     assert texts(picture, "wrong") == ["4"]
+
+
+@pytest.mark.parametrize("board", ["9", "windoku", "diagonal", "jigsaw-9x9"])
+def test_an_outline_runs_around_its_cells(board):
+    board = js.shipped.board(board) if board.startswith("jigsaw") else js.Board.named(board)
+    for house in board.houses:
+        picture = board.picture(marks=Marks(houses=[house]))
+        lines = [line.points for line in drawn(picture, "house")]
+        ends = [
+            Counter(end for line in lines if (line[0][0] == line[1][0]) == turned for end in line) for turned in (0, 1)
+        ]
+        assert ends[0] == ends[1] and max(ends[0].values()) == 1  # at each corner one line ends that turns
+        inside = {divmod(cell, 9) for cell in house}
+        for one, other in lines:
+            for share in np.linspace(0.01, 0.99, 50):  # near the edge of a cell of the house, beyond none
+                x, y = ((1 - share) * start + share * end for start, end in zip(one, other, strict=True))
+                row, column = int((y - 6) // 48), int((x - 6) // 48)
+                assert (row, column) in inside
+        around = sum((row + a, column + b) not in inside for row, column in inside for a, b in ((0, 1), (1, 0)))
+        long = sum(abs(end[0] - start[0]) + abs(end[1] - start[1]) for start, end in lines) / 48
+        assert abs(long - 2 * around) <= 5 / 48 * len(lines) + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -113,8 +136,10 @@ def test_marks_are_drawn_on_top():
     [
         (Marks(cells={16: "placed"}), "a mark of cell 16; the board has cells 0 to 15"),
         (Marks(wrong=[-1]), "a mark of cell -1"),
+        (Marks(houses=[[0, 16]]), "a mark of cell 16"),
         (Marks(candidates=[(4, 0)]), r"the candidate \(digit 4, cell 0\); digits are 0 to 3"),
         (Marks(arrows=[((0, 0), (0, 16))]), r"digit 0, cell 16"),
+        (Marks(dashed=[((0, 0), (0, 17))]), r"digit 0, cell 17"),
         (Marks(cells={1: "red"}), "unknown mark 'red' of a cell: choose one of pattern, placed, clash"),
         (Marks(marked={(1, 1): "placed"}), "unknown mark 'placed' of a candidate: choose one of kept"),
         (Marks(shades={1: 1.5}), "shades lie between 0 and 1, not at 1.5"),
@@ -151,17 +176,21 @@ def test_the_svg_has_every_shape_in_order():
         Circle(5, 6, 7, "rim"),
         Line(((0, 0), (8, 9.126))[::1], "line"),
         Arrow((0, 0), (5, 0), (5, 5), "arrow"),
+        Arrow((0, 0), (5, 0), (5, 5), "dashed-arrow"),
         Text(10, 20, 10, "a < b & c", "text"),
         Text(10, 20, 10, "left", "text", centred=False),
     )
     svg = Picture(30, 40, shapes, "1 < 2").svg
-    root, title, style, paper, rectangle, circle, line, arrow, text, left = elements(svg)
+    root, title, style, paper, rectangle, circle, line, arrow, dashes, head, text, left = elements(svg)
     assert (root.get("viewBox"), root.get("class"), title.text) == ("0 0 30 40", "jaxsudoku", "1 < 2")
     assert paper.attrib == {"class": "paper", "width": "30", "height": "40"}
     assert rectangle.attrib == {"class": "shade", "x": "1", "y": "2", "width": "3", "height": "4", "opacity": "0.25"}
     assert circle.attrib == {"class": "rim", "cx": "5", "cy": "6", "r": "7"}
     assert line.get("d") == "M0 0L8 9.13"
     assert arrow.get("d") == "M0 0Q5 0 5 5M2 0L5 5L8 0"
+    assert (dashes.get("d"), head.get("d"), head.get("stroke-dasharray")) == ("M0 0Q5 0 5 5", "M2 0L5 5L8 0", "none")
+    assert re.search(r"\.dashed-arrow\{[^}]*stroke-dasharray:4\}", style.text)
+    assert "dasharray" not in re.search(r"\.arrow\{[^}]*\}", style.text)[0]
     assert (text.get("class"), text.get("y"), text.text) == ("text middle", "23.6", "a < b & c")
     assert left.get("class") == "text"
     assert style.text.count("{") == style.text.count("}")
@@ -196,6 +225,9 @@ READ = (
     "false",
     "strike",
     "arrow",
+    "dashed-arrow",
+    "house",
+    "label",
     "text",
     "exact",
 )
@@ -228,8 +260,13 @@ def test_a_picture_is_saved(tmp_path):
     assert (tmp_path / "a.PDF").read_bytes().startswith(b"%PDF")
     picture.save(tmp_path / "again.pdf")
     assert (tmp_path / "again.pdf").read_bytes() == (tmp_path / "a.PDF").read_bytes()
-    with pytest.raises(ValueError, match=r"a\.gif: a picture is saved as \.svg, \.png, \.pdf, not as '\.gif'"):
-        picture.save(tmp_path / "a.gif")
+    picture.save(tmp_path / "a.html")
+    page = (tmp_path / "a.html").read_text()
+    assert picture.svg in page and "<title>Four</title>" in page and page.startswith("<!doctype html>")
+    with pytest.raises(ValueError, match=r"a\.jpg: the suffix must be one of \.svg, \.png, \.pdf, \.html, not '\.jpg'"):
+        picture.save(tmp_path / "a.jpg")
+    with pytest.raises(ValueError, match=r"c\.png: an image of 20,400 x 20,400 pixels is too large"):
+        picture.save(tmp_path / "c.png", dpi=9600)
     with pytest.raises(ValueError, match="unknown theme"):
         picture.save(tmp_path / "b.png", theme="no")
     assert not (tmp_path / "b.png").exists()
@@ -259,6 +296,7 @@ def test_matplotlib_draws_where_the_shapes_are(theme):
         Line(((0, 80), (100, 80)), "border"),
         Text(30, 35, 30, "1", "given"),
         Arrow((60, 90), (75, 90), (90, 90), "arrow"),
+        Arrow((10, 95), (40, 95), (50, 95), "dashed-arrow"),
     )
     figure = matplotlib.figure.Figure(figsize=(1, 1), dpi=400)
     Picture(100, 100, shapes).plot(figure.add_axes((0, 0, 1, 1)), theme)
@@ -271,13 +309,14 @@ def test_matplotlib_draws_where_the_shapes_are(theme):
 
     expected = {(12, 22): "pattern", (80, 40): "exact", (5, 5): "paper", (30, 80): "border", (75, 90): "arrow"}
     expected |= {(94, 40): "exact", (97, 40): "paper", (30.5, 36): "given", (48, 48): "pattern"}
+    expected |= {(12, 95): "dashed-arrow", (16, 95): "paper", (20, 95): "dashed-arrow"}
     assert {at: colour(*at) for at in expected} == {at: getattr(ROLES[role], theme) for at, role in expected.items()}
 
 
 def test_a_title_describes_the_picture():
     svg = js.Board.classic(4).picture(title="1 < 2 & 3").svg
     assert ElementTree.fromstring(svg).find(f"{NAMESPACE}title").text == "1 < 2 & 3"
-    assert js.Board.windoku()._repr_svg_().count("9x9 with 3x3 boxes and 4 extra houses") == 1
+    assert js.Board.windoku()._repr_svg_().count("9x9 with 3x3 boxes and 4 windows") == 1
     assert repr(js.Board.classic(4).picture()) == "Picture(width=204, height=204, title='4x4 with 2x2 boxes')"
 
 
@@ -292,24 +331,33 @@ def test_a_grid_of_another_board_is_refused(grid, message):
 def test_every_step_has_a_picture():
     explanation = js.explain(js.load("9x9-hard")[3])
     drawings = [step.picture() for step in explanation]
+    kinds = set()
     assert len(drawings) == len(explanation.steps)
     for step, picture in zip(explanation.steps, drawings, strict=True):
-        assert sorted(texts(picture, "removed")) == sorted(str(digit) for _, _, digit in step.eliminate)
+        marks, legend = step.marks(), bool(step.links)  # the legend has one of each
+        assert sorted(texts(picture, "removed")) == sorted(
+            [*(str(digit) for _, _, digit in step.eliminate), *"5" * legend]
+        )
         assert len(drawn(picture, "placed")) == len(step.place)
-        assert len(drawn(picture, "arrow")) == len(step.links)
+        assert len(drawn(picture, "arrow")) == len(marks.arrows) + legend
+        assert len(drawn(picture, "dashed-arrow")) == len(marks.dashed) + legend
+        assert len(marks.arrows) + len(marks.dashed) == len(step.links)
+        # a weak link makes its second candidate false
+        false = {(digit - 1, 9 * row + column - 10) for row, column, digit in step.false}
+        kinds |= {(one in false, other in false, "strong") for one, other in marks.arrows}
+        kinds |= {(one in false, other in false, "weak") for one, other in marks.dashed}
+        assert " ".join(text.text for text in drawn(picture, "text")).endswith(step.text)
+        assert set(texts(picture, "label")) == {f"{axis}{number}" for axis in "rc" for number in range(1, 10)}
         assert bool(step.links) == (step.technique in ("aic", "xy-chain", "x-chain", "simple-colouring"))
     assert len(texts(drawings[-1], "filled")) == len([step for step in explanation.steps if step.place]) - 1
-    page = explanation.page("<My puzzle>")
-    assert page.count("<svg") == len(drawings)
-    assert "&lt;My puzzle&gt;" in page
-    assert explanation._repr_html_() in page
+    assert kinds == {(True, False, "strong"), (False, True, "weak")}
 
 
 def test_a_hint_has_a_picture():
     puzzle = js.load("9x9-hard")[3]
     step = js.hint(puzzle)
     picture = js.explain(puzzle)[0].picture()
-    assert step.picture() == picture and picture.svg in step._repr_html_()
+    assert step.picture() == picture and step.picture(caption=False).svg in step._repr_html_()
     assert len(texts(picture, "given")) == np.count_nonzero(puzzle)
     assert pickle.loads(pickle.dumps(step)).picture() == picture
 

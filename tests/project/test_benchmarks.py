@@ -58,7 +58,7 @@ def test_the_list_of_sets_finds_no_shipped_one_malformed(script, monkeypatch, ca
     assert {name: int(count) for name, _, count, *_ in told} == {
         name: len(js.load(name)) for name in js.shipped.names()
     }
-    assert next(line[:3] for line in told if "2 extra" not in line[-1] and "4 extra" in line[-1]) == [
+    assert next(line[:3] for line in told if "4 windows" in line[-1]) == [
         "windoku-9x9",
         "9",
         "200",
@@ -91,7 +91,7 @@ def test_an_absent_set_is_an_error_that_says_where_to_get_it(script, monkeypatch
 
 
 def test_boards_with_other_rules_are_refused_where_the_classic_ones_are_meant(script, tmp_path):
-    with pytest.raises(ValueError, match="windoku-9x9.txt is for 9x9 with 3x3 boxes and 4 extra houses"):
+    with pytest.raises(ValueError, match="windoku-9x9.txt is for 9x9 with 3x3 boxes and 4 windows"):
         script("sets").load("windoku-9x9", str(tmp_path))
 
 

@@ -71,6 +71,7 @@ def test_what_users_leave_is_not_distributed(copied):
     wheel = distributed(copied, "wheel")
     assert wheel == {name for name in files if name.startswith("jaxsudoku/")}
     assert {"jaxsudoku/py.typed", "jaxsudoku/puzzles/9x9.txt", "jaxsudoku/networks/trained/cube.safetensors"} <= wheel
+    assert {"jaxsudoku/explanation/stepper.js", "jaxsudoku/explanation/stepper.css"} <= wheel
     assert {"jaxsudoku/mastermind/trained/value.safetensors", "jaxsudoku/mastermind/words/english.txt"} <= wheel
 
 
