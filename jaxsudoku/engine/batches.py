@@ -159,17 +159,10 @@ class Engine:
         if batch_size is not None:
             batch_size = whole_number("batch_size", batch_size, 1)
         check_on_host(key, "keys")
-        self.key = as_key(key)
+        self.key = _seeded(key) if type(key) is int else as_key(key)
         self.devices = used_devices(devices)
         self.board = board
-        platform = kind(self.devices[0])
-        self.kernel = kernel.resolve(board, platform)
-        small = kernel.small(board, platform) if batch_size is None and len(self.devices) == 1 else None
-        self._small = None if small is None else small.resolve(board, platform)
-        self.limits = self.kernel.limits(board, self.devices[0].platform)
-        self.batch_size = batch_size or default_batch_size(
-            board, self.devices, kernel.extra_bytes(board), self.limits.most
-        )
+        self.kernel, self._small, self.limits, self.batch_size = _settings(kernel, board, self.devices, batch_size)
         self.shared = shared
         self._shapes = jax.eval_shape(lambda shared: shared, shared) if shared else shared
         self.threaded = len(self.devices) == 1 and self.devices[0].platform == "cpu"
@@ -395,6 +388,34 @@ class Engine:
         whole = self.batch_size + -self.batch_size % devices
         sizes = [whole // divisor for divisor in (64, 16, 4, 1) if whole % (divisor * devices) == 0]
         return min((allowed for allowed in sizes if allowed >= size), default=whole)
+
+
+@functools.lru_cache(maxsize=64)
+def _settings(
+    kernel: Kernel, board: Board, devices: tuple[jax.Device, ...], batch_size: int | None
+) -> tuple[Kernel, Kernel | None, Limits, int]:
+    """The resolved kernel, that for few items, limits and batch size; kept, as they take as long as a puzzle."""
+    platform = kind(devices[0])
+    resolved = kernel.resolve(board, platform)
+    small = kernel.small(board, platform) if batch_size is None and len(devices) == 1 else None
+    limits = resolved.limits(board, devices[0].platform)
+    batch_size = batch_size or default_batch_size(board, devices, kernel.extra_bytes(board), limits.most)
+    return resolved, None if small is None else small.resolve(board, platform), limits, batch_size
+
+
+_keys: dict[int, jax.Array] = {}
+
+
+def _seeded(seed: int) -> jax.Array:
+    """The key of a seed; the last ones are kept, as a new array takes as long to make and to pass as a puzzle."""
+    key = _keys.get(seed)
+    if key is None or key.is_deleted():
+        key = as_key(seed)
+        if not isinstance(key, jax.core.Tracer):
+            if len(_keys) >= 64:
+                _keys.clear()
+            _keys[seed] = key
+    return key
 
 
 def _put(part: slice, whole: np.ndarray, result: np.ndarray) -> None:

@@ -34,8 +34,11 @@ def in_order(
 
     def next_result() -> Any:
         call = calls.popleft()
-        while waiting is not None and not concurrent.futures.wait([call], _WAIT).done:
-            waiting()
+        while waiting is not None and not call.done():
+            try:
+                return call.result(_WAIT)
+            except TimeoutError:
+                waiting()
         return call.result()
 
     try:
