@@ -24,7 +24,13 @@ from browser import BROWSER, page_of
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 #: Pages that a reader opens first.
-FIRST = ("README.md", "docs/index.md", "docs/tutorial.md", "benchmarks/results/batches.md")
+FIRST = (
+    "README.md",
+    "docs/index.md",
+    "docs/tutorial.md",
+    "benchmarks/results/README.md",
+    "benchmarks/results/batches.md",
+)
 _IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)\s]+)\)")
 
 #: Pages of the site that are measured, and the widths of the window.
@@ -74,9 +80,10 @@ def diagrams(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 @pytest.mark.parametrize("name", FIRST)
 def test_first_pages_open_with_a_picture(name):
     start, *_ = (ROOT / name).read_text(encoding="utf-8").split("\n## ")
-    [(words, target)] = _IMAGE.findall(start)
-    assert len(words.split()) > 5, "a text for readers who do not see it"
-    assert (ROOT / name).parent.joinpath(target).read_text(encoding="utf-8").startswith("<svg")
+    assert (found := _IMAGE.findall(start))
+    for words, target in found:
+        assert len(words.split()) > 5, "a text for readers who do not see it"
+        assert (ROOT / name).parent.joinpath(target).read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_every_picture_is_drawn_by_the_script_and_shown_on_a_page(diagrams):
