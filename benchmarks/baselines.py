@@ -1,4 +1,4 @@
-"""General optimisation of real vectors: evosax's methods on random keys, beside hill climbing.
+"""Benchmark of general optimisers of real vectors: evosax's methods on random keys, compared with hill climbing.
 
 Each evaluates about 100,000 grids of a puzzle, with the rules first and without. The columns are those of
 ``textbook.py``. Needs the extra ``evosax``.

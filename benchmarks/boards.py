@@ -1,8 +1,8 @@
-"""What a network solves on every board, in one pass, by decoding and by search, beside the exact search.
+"""Benchmark of a network on several boards: one pass, decoding and search, compared with the exact search.
 
-For each set a line of the network alone, on the puzzles with one solution: cells and boards that are right when all
-cells are filled at once, and how well its value tells positions with a solution from others. Then a line for each
-solver. Every grid is checked by numpy alone.
+For each set there is a line for the network alone, on the puzzles with one solution: shares of correct cells and boards
+when all cells are filled at once, and how well the value separates positions with and without a solution. Then there is
+a line for each solver. Every grid is checked with numpy only.
 
     python benchmarks/boards.py --set acs_16x16@40,16x16-very-hard,jigsaw-9x9
     python benchmarks/boards.py --set acs_16x16@40 --solvers exact,guided-exact:calls=4,alphasudoku:simulations=32
@@ -38,7 +38,7 @@ _SOLVERS = "iterative,iterative:runs=8,alphasudoku:cell=surest,exact"
 
 
 def alone(network: Any, puzzles: np.ndarray, board: Any, rules: str) -> dict[str, Any]:
-    """The row of the network without a solver; none of its figures if no puzzle has exactly one solution."""
+    """The row of the network without a solver; without figures if no puzzle has exactly one solution."""
     import jaxsudoku as js
 
     unique = js.count_solutions(puzzles, board=board) == 1

@@ -1,4 +1,4 @@
-"""Checks of grids with numpy only, so that no figure depends on the library's own checks."""
+"""Checks of grids with numpy only, independent of the library's own checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checksums of what every solver answers on the shipped sets, to show that a change of structure changes no answer.
+"""Checksums of the answers of every solver on the shipped sets, to verify that refactoring changes no answer.
 
     python benchmarks/checksums.py --json benchmarks/out/checksums.json
     python benchmarks/checksums.py --compare benchmarks/out/checksums.json
@@ -24,10 +24,10 @@ import numpy as np
 import jaxsudoku as js
 from jaxsudoku import solvers
 
-#: Puzzles of each set, and the sets that solvers other than the exact search are asked.
+#: Number of puzzles per set, and the sets for solvers other than the exact search.
 COUNT = 24
 SMALL = ("4x4", "6x6", "9x9-easy", "9x9-hard", "windoku-9x9", "jigsaw-9x9")
-#: Settings that end a solver soon on puzzles that it may not solve.
+#: Settings that limit the effort of solvers on puzzles that they may not solve.
 BUDGETS: dict[str, dict[str, Any]] = {
     "gumbel": {"budget": 64, "simulations": 8},
     "alphasudoku": {"budget": 64, "simulations": 8},
@@ -61,7 +61,7 @@ def answers(solver: str, name: str) -> dict[str, np.ndarray]:
 
 
 def apart(names: list[str]) -> dict[str, str]:
-    """The checksums of solvers, each in a process of its own: all their programs are more than a process may map."""
+    """The checksums of solvers, each in a separate process, as one process can't map all their programs."""
     sums: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

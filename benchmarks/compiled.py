@@ -1,22 +1,22 @@
-"""The library's programs, compiled for accelerators that are not there: time to compile, memory, kernels, bytes.
+"""Compiles the library's programs for absent accelerators: time to compile, memory, kernels, bytes.
 
-Each program has the settings and the batch size that the library chooses for that platform. No figure is a measurement
-on the device. A step is one of the loop whose steps move most, but for the judge's, of a program that runs once a call
-the whole of it; a predicted step is
+Each program has the settings and the batch size that the library chooses for the platform. No figure is measured on the
+device. A step is a step of the loop that moves most data (except the judge's), or the whole program if it runs once per
+call. The predicted time of a step is
 
     bytes / memory bandwidth + kernels x 2 microseconds
 
-of the kernels and bytes that ``hlo_cost`` counts in the compiled program, the bandwidth in the data sheet, and a launch
-of 2 microseconds. With ``--steps`` the steps that a puzzle set needs are counted, by a search on this machine's CPU
-with the accelerator's settings; the predicted puzzles a second are the puzzles over steps x a predicted step. With
-several devices, figures are those of one, and "loop comm." counts the instructions in loops by which they communicate.
-The JSON has the registers of a thread of a Pallas kernel for GPUs too, and the bytes that it spills.
+with the kernels and bytes that ``hlo_cost`` counts in the compiled program, the bandwidth of the data sheet, and 2
+microseconds per launch. With ``--steps`` the steps for a puzzle set are counted, by a search on this machine's CPU with
+the accelerator's settings; the predicted throughput is puzzles / (steps x time of a step). With several devices,
+figures are those of one device, and "loop comm." counts the communicating instructions in loops. The JSON also has the
+registers per thread of Pallas kernels for GPUs, and the bytes that they spill.
 
     python benchmarks/compiled.py --targets h100,v5e
     python benchmarks/compiled.py --targets h100x8,v5ex4 --programs exact,gumbel
     python benchmarks/compiled.py --targets h100 --programs exact --boards 9 --steps 17clue=1048576,hardest_se11=262144
 
-A program that does not compile, or needs more memory than the device has, is a row that says so; the exit status is
+A program that does not compile, or needs more memory than the device has, is reported in its row; the exit status is
 then 1. NVIDIA targets need jax's CUDA plugin (``pip install 'jax[cuda12]'``), TPU targets libtpu
 (``pip install 'jax[tpu]'``); neither needs a device.
 """
@@ -43,10 +43,10 @@ import sets
 from sets import PuzzleSet
 from targets import TARGETS, Target
 
-#: Seconds that a kernel's launch takes, assumed.
+#: Assumed seconds of a kernel launch.
 _LAUNCH = 2e-6
 
-#: Sides of the boards of programs that are compiled for more than 9x9 by default, and those whose steps are counted.
+#: Sides of boards for programs that are compiled not only for 9x9 by default, and whose steps are counted.
 _SIDES = {"exact": (9, 16, 25), "count": (9, 16, 25)}
 
 _COLUMNS = (
@@ -79,12 +79,12 @@ def measure(target: Target, name: str, side: int, items: int | None, puzzles: Se
       puzzles: the sets whose steps are counted.
 
     Returns:
-      the figures; ``error`` is None, or why there are no others, or why they are of no use.
+      the figures; ``error`` is None, or the cause if there are no others or they are useless.
     """
     figures: dict[str, Any] = {"program": name, "board": f"{side}x{side}", "error": None}
     try:
         figures |= _compiled(target, name, side, items, puzzles)
-    except Exception as error:  # whatever the compiler raises
+    except Exception as error:  # the compiler raises various errors
         lines = str(error).split("\n")[:2]  # a TPU's compiler says the kind of error, then the cause
         figures["error"] = f"{type(error).__name__}: {' '.join(lines).strip() or 'no message'}"
     return figures
@@ -101,7 +101,7 @@ def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: 
     memory, text = compiled.memory_analysis(), compiled.as_text()
     said = "".join(file.read_text() for file in notes.glob("*.ptxas")) if hlo_cost.MOSAIC in text else ""
     used = memory.temp_size_in_bytes + memory.argument_size_in_bytes + memory.output_size_in_bytes
-    used -= memory.alias_size_in_bytes  # results in the place of arguments
+    used -= memory.alias_size_in_bytes  # results that reuse arguments' memory
     once = program.whole or not hlo_cost.loops(text)
     step = hlo_cost.whole(text) if once else hlo_cost.main_loop(text, left_out="judge").step
     step_seconds = step.bytes / target.bandwidth + step.kernels * _LAUNCH
@@ -131,7 +131,7 @@ def _compiled(target: Target, name: str, side: int, items: int | None, puzzles: 
 
 @functools.cache
 def _notes() -> Path:
-    """The folder where the compiler of Pallas' kernels for GPUs says what each takes; a kernel is compiled once."""
+    """The folder with the compiler's resource reports of Pallas kernels for GPUs; each kernel is compiled once."""
     folder = tempfile.mkdtemp()
     atexit.register(shutil.rmtree, folder)
     os.environ |= {"MOSAIC_GPU_DUMP_PTXAS": "1", "MOSAIC_GPU_DUMP_TO": folder}
@@ -143,7 +143,7 @@ _counted: dict[tuple[Any, str], int] = {}
 
 
 def _prediction(kernel: Any, step_seconds: float, puzzles: PuzzleSet) -> dict[str, Any]:
-    """The steps that a search of a puzzle set takes, and the predicted throughput of a device."""
+    """The number of steps of a search of a puzzle set, and the predicted throughput of a device."""
     import jax
     import numpy as np
     from steps import main_loop_steps
@@ -163,7 +163,7 @@ def _prediction(kernel: Any, step_seconds: float, puzzles: PuzzleSet) -> dict[st
 
 
 def lines_of(target: str, figures: dict[str, Any]) -> list[str]:
-    """The figures as lines of the table; one more for an error, and for each puzzle set."""
+    """The figures as lines of the table, with further lines for an error and for each puzzle set."""
     if "items" not in figures:
         return [f"{target:6}  {figures['program']:18}  {figures['board']:9}  FAILED: {figures['error']}"]
     lanes, step_bytes = figures["lanes"], figures["step_bytes"]

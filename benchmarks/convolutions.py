@@ -1,8 +1,8 @@
-"""Forms of a 3x3 convolution on a CPU: boards a second, evaluated and with gradients, inside a loop.
+"""Benchmark of implementations of a 3x3 convolution on a CPU: boards per second, forward and with gradients, in a loop.
 
-Each form has a stack of residual convolutions, as wide as SeResNet's blocks, on boards of 9x9. A loop goes over
-microbatches, as in training and in solvers. The forms take turns; medians. Results of all forms are compared with those
-of XLA's operation, and a difference beyond rounding makes the exit status 1.
+Each implementation runs a stack of residual convolutions, as wide as SeResNet's blocks, on 9x9 boards, in a loop over
+microbatches, as in training and in solvers. Figures are medians of alternating runs. Results are compared with those of
+XLA's operation, and a difference beyond rounding makes the exit status 1.
 
     python benchmarks/convolutions.py --cores 1
 """
@@ -33,15 +33,15 @@ _COLUMNS = (
     ("difference", 11, ">"),
 )
 
-#: Microbatches in a loop, and the side of their boards.
+#: Number of microbatches in a loop, and the side of their boards.
 _MICROBATCHES, _SIDE = 4, 9
 
-#: The largest difference of gradients, relative to the largest of them.
+#: Maximum difference of gradients, relative to the largest one.
 _ROUNDING = 1e-4
 
 
 def programs(form: Callable[..., Any], boards: int, width: int, layers: int) -> tuple[list[Callable[[], Any]], float]:
-    """Calls that evaluate and that compute gradients, and the seconds in which both were compiled."""
+    """Compiled calls of evaluation and of gradients, and the compile time of both in seconds."""
     import jax
     import jax.numpy as jnp
     from jax import lax

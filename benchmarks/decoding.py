@@ -1,8 +1,8 @@
-"""What a network solves by decoding, without backtracking: by runs, rules and noise.
+"""Benchmark of decoding with a network, without backtracking: solved shares by runs, rules and noise.
 
-Every number of runs, temperature and noise is measured on the same puzzles. The table has the share that is solved, the
-fillings, network calls and iterations a puzzle, and the seconds after compilation. The file has the share that is
-solved within numbers of calls, too. Every grid is checked by numpy alone.
+Every number of runs, temperature and noise is measured on the same puzzles. The table has the solved share, the
+fillings, network calls and iterations per puzzle, and the seconds after compilation. The file also has the shares
+solved within numbers of calls. Every grid is checked with numpy only.
 
     python benchmarks/decoding.py --set hardest_se11 --puzzles 512 --runs 1,8,32
     python benchmarks/decoding.py --set acs_16x16@30,acs_16x16@40,acs_25x25@50
@@ -61,7 +61,7 @@ def measure(puzzles: np.ndarray, board: Any, solver: str, options: dict[str, Any
 
 
 def _within(most: int) -> list[int]:
-    """0 and the powers of two up to the first that is no less than a number."""
+    """0 and the powers of two up to the first one that is at least ``most``."""
     return [0, *(1 << power for power in range(max(most - 1, 0).bit_length() + 1))]
 
 

@@ -1,7 +1,7 @@
-"""Explanations: seconds of processor time for all steps of a puzzle, in plain Python, and their number.
+"""Benchmark of explanations: processor time for all steps of a puzzle, in plain Python, and their number.
 
-For each set the median, the mean, the 95th percentile and the maximum, each puzzle once, in one process. The proof that
-a puzzle has one solution is a column of its own. The grids at the end are checked by numpy alone, and no step may
+For each set there are the median, the mean, the 95th percentile and the maximum, each puzzle once, in one process. The
+proof that a puzzle has one solution is a separate column. Final grids are checked with numpy only, and no step may
 remove a digit of the solution.
 
     python benchmarks/explanations.py --set kaggle3m_rated --puzzles 200

@@ -1,9 +1,9 @@
-"""Puzzles generated a second: warm, compile time apart, each proven to have exactly one solution.
+"""Benchmark of generation: puzzles per second, without compile time; each is proved to have exactly one solution.
 
     python benchmarks/generation.py [--cores 1] [--puzzles 32768] [--repeat 3] [--settings minimal,24:34] [--json FILE]
 
-Wishes are "minimal", a number of clues or a range of them ("24:34"), or a rating ("rating=20:"), each with a board in
-front if it is not 9x9 ("16/110", "diagonal/minimal").
+Settings are "minimal", a number or range of clues ("24:34"), or a rating ("rating=20:"), each preceded by the board if
+it is not 9x9 ("16/110", "diagonal/minimal").
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def parse(setting: str) -> tuple[str, dict[str, Any]]:
 
 
 def measure(setting: str, puzzles: int, repeat: int) -> dict[str, Any]:
-    """Seconds of the first call, which compiles, and of each later one; every puzzle is checked."""
+    """Seconds of the first call, which compiles, and of later calls; every puzzle is checked."""
     import jaxsudoku as js
     from jaxsudoku.generation import GenerateConfig, Generator
 

@@ -1,8 +1,8 @@
-"""Graph search: placements before its first error, and the effect of transpositions.
+"""Benchmark of graph search: placements before its first error, and the effect of transpositions.
 
-Every puzzle is played by graph search alone: a search, its best placement, the next search, without backtracking, until
-the puzzle is solved or a placement is wrong. The table has the share of open cells that were filled correctly before
-the first error, and the share of boards without an error. A search that finds a solution ends the game with it.
+Every puzzle is played by graph search without backtracking: each search is followed by its best placement, until the
+puzzle is solved or a placement is wrong. The table has the share of open cells filled correctly before the first error,
+and the share of boards without an error. A search that finds a solution ends the game with it.
 
 Both are measured with and without transpositions, at equal simulations, with the numbers of nodes and transposition
 hits.

@@ -1,7 +1,7 @@
-"""The effect of a network on tree search: with it, with a uniform prior, without its value, and without it.
+"""Ablation of a network's guidance of tree search: full, with a uniform prior, without its value, and without it.
 
-The same puzzles for every number of simulations. The table has the share that is solved, also within 500 iterations,
-the iterations (grids), and the network calls a puzzle. Every grid is checked by numpy alone.
+All numbers of simulations use the same puzzles. The table has the solved share, also within 500 iterations, and the
+iterations (grids) and network calls per puzzle. Every grid is checked with numpy only.
 
     python benchmarks/guidance.py --set magictour_top1465 --puzzles 256 --iterations 32
 
@@ -24,7 +24,7 @@ import numpy as np
 import report
 import sets
 
-#: Every position has all iterations of the network, and is left at that.
+#: Options: all iterations of the network at every position, and no completion of grids.
 _SEARCH = {"rules": "singles", "complete": False, "sure": 1.0}
 
 #: The part of the network that is used, by its name in the table.

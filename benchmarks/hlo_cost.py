@@ -1,10 +1,10 @@
-"""Kernels and bytes of a program that XLA compiled, and its collectives, read from its text (``compiled.as_text()``).
+"""Counts kernels, bytes and collectives of a program compiled by XLA, from its text (``compiled.as_text()``).
 
 A kernel is an instruction that runs on the device: a fusion, a scatter, a copy, a sort, a library call; the start and
-the end of an asynchronous one are one. Bytes are those that a kernel reads and writes in the device's memory: every
-operand and result once, but of an operand that is only sliced or gathered from, and of a buffer that is updated in
-place, only the part that is touched. Of an operand of a Pallas kernel for GPUs no more is counted than the kernel
-writes: it may read a part of a stack. Caches are not modelled.
+the end of an asynchronous one count as one. Bytes are those that a kernel reads and writes in the device's memory:
+every operand and result once; only the accessed part of an operand that is only sliced or gathered from, and of a
+buffer that is updated in place. An operand of a Pallas kernel for GPUs counts at most as many bytes as the kernel
+writes, as it may read a part of a stack. Caches are not modelled.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from hlo_text import Instruction, Module, parse
 
 
 class Cost(NamedTuple):
-    """What runs.
+    """Cost of instructions.
 
     Attributes:
-      kernels: the kernels; those of inner loops of unknown length and of the dearer branch of a condition count once.
-      fusions: those of them that are fusions, compiled from several operations.
-      bytes: bytes that they read and write.
+      kernels: number of kernels; those of inner loops of unknown length, and of a condition's more expensive branch,
+        count once.
+      fusions: number of kernels that are fusions, compiled from several operations.
+      bytes: bytes read and written.
     """
 
     kernels: int = 0
@@ -36,7 +37,7 @@ class Cost(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A loop whose number of steps is not known when it is compiled.
+    """A loop with an unknown number of steps at compile time.
 
     Attributes:
       name: the computation that is its body.
@@ -49,10 +50,10 @@ class Loop(NamedTuple):
     scope: str = ""
 
 
-#: The target of the calls that are Pallas kernels for GPUs.
+#: The call target of Pallas kernels for GPUs.
 MOSAIC = 'custom_call_target="mosaic_gpu'
 
-#: Operations that run nothing on the device.
+#: Operations that do not run on the device.
 _FREE = {
     "add-dependency",
     "async-update",
@@ -68,7 +69,7 @@ _FREE = {
     "replica-id",
     "tuple",
 }
-#: Library calls that run nothing: notes for the compiler.
+#: Library calls that do not run: annotations for the compiler.
 _FREE_CALLS = ("AllocateBuffer", "AssumeGatherIndicesInBound", "ConcatBitcast", "Sharding")
 _ALIASES = {"bitcast", "reshape"}
 _SLICES = {"slice", "dynamic-slice", "gather"}
@@ -182,7 +183,7 @@ def _cost(module: Module, name: str, found: list[Loop]) -> Cost:
 
 
 def _is_free(instruction: Instruction) -> bool:
-    """Whether it runs nothing of its own; the end of an asynchronous kernel counts with its start."""
+    """Whether an instruction has no cost; the end of an asynchronous kernel counts with its start."""
     if instruction.op == "custom-call":
         return any(f'custom_call_target="{target}"' in instruction.attributes for target in _FREE_CALLS)
     return instruction.op in _FREE or instruction.op.endswith("-done")
@@ -203,7 +204,7 @@ def _loop_cost(
 
 
 def _trips(module: Module, loop: Instruction, by_name: Mapping[str, Instruction]) -> int | None:
-    """The steps of a loop, if they are known: from XLA's note, which TPU programs lack, or from its counter."""
+    """The number of steps of a loop, if known: from XLA's annotation, which TPU programs lack, or from its counter."""
     if known := re.search(r'known_trip_count":\{"n":"(\d+)"', loop.attributes):
         return int(known.group(1))
     condition, body = (
@@ -263,7 +264,7 @@ def _named(body: Sequence[Instruction], name: str) -> Instruction:
 
 
 def _written(module: Module, body: Sequence[Instruction], result: Instruction) -> int:
-    """Bytes that are written of a result: those of the updates, if it is a parameter that is updated."""
+    """Bytes written for a result; only those of the updates, if it is an updated parameter."""
     if result.op in _ALIASES:
         return _written(module, body, _named(body, result.operands[0]))
     if result.op == "fusion":
@@ -281,7 +282,7 @@ def _written(module: Module, body: Sequence[Instruction], result: Instruction) -
 
 
 def _read(module: Module, body: Sequence[Instruction], parameter: Instruction) -> int:
-    """Bytes that are read of a parameter: those of its slices, if it is only sliced."""
+    """Bytes read from a parameter; only those of its slices, if it is only sliced."""
     names, touched = {parameter.name}, 0
     for instruction in body:
         places = [place for place, operand in enumerate(instruction.operands) if operand in names]

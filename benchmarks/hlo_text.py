@@ -1,4 +1,4 @@
-"""The text of a program that XLA compiled (``compiled.as_text()``), parsed into computations and instructions."""
+"""Parser of the text of programs compiled by XLA (``compiled.as_text()``) into computations and instructions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Module(NamedTuple):
 
 
 def parse(text: str) -> Module:
-    """The program of a text.
+    """Parses the text of a program.
 
     Raises:
       ValueError: the text has no entry computation.

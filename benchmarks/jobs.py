@@ -1,11 +1,11 @@
-"""Jobs: seconds and memory of one file job by one worker, by two, and by Ray, in turns; every answer is checked.
+"""Benchmark of jobs: seconds and memory by one worker, by two, and by Ray, in alternating runs; answers are checked.
 
-The input is Parquet of easy puzzles: ``--base`` generated puzzles, rearranged by random symmetries to so many others.
-Each worker has one core: a job with N workers runs on N cores, which its first process shares.
+The input is Parquet of easy puzzles, made from ``--base`` generated puzzles by random symmetries. Each worker has one
+core: a job with N workers runs on N cores, which its first process shares.
 
     python benchmarks/jobs.py --folder /tmp/jobs --puzzles 20000000 --workers 1,2,ray:2 --runs 2
 
-``--stages`` measures instead what reading, solving and writing take on one core, each alone, in processor time.
+``--stages`` instead measures the processor time of reading, solving and writing on one core, each separately.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COLUMNS = (
 )
 #: Puzzles in a file, and in a row group.
 _FILE, _GROUP = 1 << 20, 1 << 17
-#: Seconds between two looks at the memory of the workers.
+#: Seconds between measurements of the workers' memory.
 _PAUSE = 0.5
 
 

@@ -1,9 +1,9 @@
-"""Large boards: solvers of the library beside SAT and CP solvers, puzzle set by puzzle set, in one run.
+"""Benchmark on large boards: solvers of the library compared with SAT and CP solvers on puzzle sets, in one run.
 
 The library solves each set in one call, and with --single one puzzle after another, as peers do. Compilation is timed
-apart; the clauses that a board always has are not timed. Every grid that counts as solved is checked against its givens
-with numpy alone. With --wrong-clue each puzzle gets a clue that its solution, found first, does not have; those that
-still have a solution are left out, so that every puzzle must be refuted.
+separately; clauses of the board are not timed. Every grid that counts as solved is checked against its givens with
+numpy only. With --wrong-clue each puzzle gets a clue that contradicts its solution, found before; puzzles that still
+have a solution are left out, so that every puzzle must be refuted.
 
 The first of --solvers is called --repeat times and compared with the peers, the others once; a solver's settings follow
 its name: annealing:budget=5000. Guided solvers take the default network, of "cube".

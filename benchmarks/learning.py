@@ -1,4 +1,4 @@
-"""Accuracy of networks on held-out boards against positions trained on, in equal time on one machine.
+"""Learning curves of networks: accuracy on held-out boards by trained positions, in equal time on one machine.
 
 Each network is trained by ``train.supervised``, one after another, for the same number of minutes. A few steps measure
 its speed; the run then has as many steps as fit, so that every run completes its learning rate schedule. The first run

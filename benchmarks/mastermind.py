@@ -1,7 +1,7 @@
-"""Players of Mastermind over all secrets of a game: mean, maximum, histogram, time, memory.
+"""Benchmark of Mastermind players over all secrets of a game: mean, maximum, histogram, time, memory.
 
-A player's strategy is built as a tree. Plain numpy then plays the tree against every code, so the figures do not depend
-on the library's own count.
+A player's strategy is built as a tree. Plain numpy then plays the tree against every code, so the figures are
+independent of the library's own count.
 
     python benchmarks/mastermind.py --games 4x6,4x7 --players all --json benchmarks/out/mastermind.json
 """
@@ -36,10 +36,10 @@ COLUMNS = (
     ("codes by guesses", 0, "<"),
 )
 
-#: Players that are measured by the mean of several strategies.
+#: Players measured by the mean of several strategies.
 _SEVERAL = ("random",)
 
-#: A game is won if the secret is found within so many guesses.
+#: Maximum number of guesses of a won game.
 _MOST_GUESSES = 10
 
 

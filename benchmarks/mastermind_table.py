@@ -1,8 +1,8 @@
-"""A table of Mastermind: the lowest mean of several players, for games of 2 to 8 pegs and 2 to 12 colours.
+"""Table of Mastermind: the lowest mean of several players, for games of 2 to 8 pegs and 2 to 12 colours.
 
-Games are played from small to large: all players for games of few codes, ``entropy`` alone for the largest.
-``mastermind.py`` measures each player and replays its strategy by numpy. A file that exists is continued: what it has
-is not measured again. Without ``--codes`` nothing is measured, and the file is printed.
+Games are played from small to large: with all players for games of few codes, only with ``entropy`` for the largest.
+``mastermind.py`` measures each player and replays its strategy with numpy. An existing file is continued without
+repeating measurements. Without ``--codes`` nothing is measured, and the file is printed.
 
     python benchmarks/mastermind_table.py --codes 40000 --json benchmarks/out/mastermind-table.json
     python benchmarks/mastermind_table.py --json benchmarks/out/mastermind-table.json --player entropy

@@ -1,4 +1,4 @@
-"""Boards a second that networks evaluate: network x computing dtype x batch, warm, compile time apart.
+"""Benchmark of networks: boards evaluated per second by network, dtype and batch, without compile time.
 
 Timed is one call of the compiled network, from candidates on the device to policy and value on the device, with
 random parameters, which take as long as trained ones. Each figure is the median of several runs, in which the batches

@@ -1,4 +1,4 @@
-"""The parts of an exact search of 9x9 on a device, each timed alone: what a step and the passes around it take.
+"""Benchmark of the parts of an exact search of 9x9 on a device: times of a step and of the passes around it.
 
 Puzzles are on the device, and a part's results stay there. Each part is called a few times without waiting between the
 calls, and the median of several such runs is divided by the calls. ``copy`` is the bandwidth that the device reaches,

@@ -1,4 +1,4 @@
-"""Solvers of other projects that can be called from Python, behind one interface.
+"""Solvers of other projects (peers) that can be called from Python, with one interface.
 
 A peer is prepared for a board, which is not timed, and then solves an array of puzzles. Each is used as fast as plain
 Python allows, tdoku by a loop in C. Peers that are not installed are left out. Run as a script it lists them.

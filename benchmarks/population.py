@@ -1,9 +1,9 @@
-"""Stochastic solvers on full grids: solved shares, steps, and speed beside plain numpy.
+"""Benchmark of stochastic solvers on full grids: solved shares, steps, and speed compared with plain numpy.
 
-For each set the table has the share that is solved (every grid is checked by numpy alone), the steps (sweeps of
-annealing, epochs of evolution) and evaluated grids a puzzle, and the error of the best grids of unsolved puzzles. All
-puzzles are one batch, on a CPU two. ``first s`` is a call without work, which compiles; the others are warm.
-``--speed`` compares the epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
+For each set the table has the solved share (every grid is checked with numpy only), the steps (sweeps of annealing,
+epochs of evolution) and evaluated grids per puzzle, and the error of the best grids of unsolved puzzles. All puzzles
+are one batch, on a CPU two. ``first s`` is a call without work, which compiles; later calls are warm. ``--speed``
+compares epochs of evolution with the same loop in numpy, one organism after the other, in the same run.
 
     python benchmarks/population.py --set hardest_se11 --puzzles 500 --solver annealing --option rules=none
     python benchmarks/population.py --speed

@@ -1,4 +1,4 @@
-"""The compiled programs of the library, with their default settings, each lowered and compiled for given devices."""
+"""The library's programs with their default settings, lowered and compiled for given devices."""
 
 from __future__ import annotations
 

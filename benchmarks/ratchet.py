@@ -1,4 +1,4 @@
-"""Recorded kernels and bytes of compiled programs, which the tests marked ``accelerator`` hold the library to.
+"""Records kernels and bytes of compiled programs as limits for the tests marked ``accelerator``.
 
     python benchmarks/compiled.py --targets h100 --programs exact,count --boards 9 --json benchmarks/out/compiled.json
     python benchmarks/ratchet.py benchmarks/out/compiled.json
@@ -19,7 +19,7 @@ from typing import Any
 #: The recorded figures: the version of jax, and kernels and bytes of a step by "target program board".
 RECORDED = Path(__file__).with_name("recorded.json")
 
-#: How much more of each a program may have than was recorded.
+#: Relative excess over the recorded figures that is allowed.
 _TOLERANCE = 0.05
 
 _FIGURES = ("step_kernels", "step_bytes")

@@ -1,4 +1,4 @@
-"""Tree searches by batch: puzzles, simulations and looks of the network a second, beside mctx's own policy.
+"""Benchmark of tree searches: puzzles, simulations and network evaluations per second, compared with mctx's policy.
 
 A run is one call of the compiled solver with a batch of puzzles, from the device to the device; its grids are checked
 by numpy alone. Batches take turns, and figures are medians. Looks are positions that the network evaluated; "wanted" is

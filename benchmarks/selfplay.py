@@ -1,4 +1,4 @@
-"""Rounds of self-play beside their pieces: games and positions a second, warm, compile time apart.
+"""Benchmark of self-play: rounds compared with their parts, in games and positions per second, without compile time.
 
 Timed in turns, each from the same state: a round as ``train.selfplay`` makes it, with the next puzzles of a data set;
 the games of that round alone, with the same puzzles; its steps alone, which learn from the games of earlier rounds. The

@@ -1,7 +1,7 @@
 """Puzzle sets by name: the stem of a file in the data folder or of a shipped file.
 
-Names such as ``balanced_36x36@50`` and ``random_25x25@45`` are of instances with holes, 50% and 45% of whose cells are
-given, which are made when they are loaded.
+Names such as ``balanced_36x36@50`` and ``random_25x25@45`` are instances with holes (50% and 45% of the cells are
+given), which are generated when loaded.
 
 Run as a script it lists the sets that are found: name, side, puzzles, file.
 """

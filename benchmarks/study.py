@@ -1,4 +1,4 @@
-"""The AlphaSudoku study repeated: solvers compared by solved shares, iterations and cells left empty.
+"""Replication of the AlphaSudoku study: solvers compared by solved shares, iterations and cells left empty.
 
 Its author compared five solvers on rated puzzles: backtracking, a network for all cells at once (DeepSolver), the
 network cell by cell (DeepIterativeSolver), tree search with random rollouts, and tree search with a network

@@ -1,4 +1,4 @@
-"""Accelerators that are not there, for which XLA compiles: what the compiler needs to know, and their data sheets."""
+"""Absent accelerators for which XLA compiles: descriptions for the compiler, and data sheets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Puzzles solved and rated by techniques: puzzles a second, solved shares by the hardest technique, soundness.
+"""Benchmark of rating by techniques: puzzles per second, solved shares by the hardest technique, soundness.
 
 For each set and each hardest technique a line: the share that techniques solve, and puzzles a second, the median of
 several warm runs. The proof that each puzzle has one solution, which ``js.rate`` makes before, is a column of its own.

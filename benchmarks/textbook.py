@@ -1,4 +1,4 @@
-"""The questions of a course work on textbook search (IFT3335, on AIMA's search code), answered in one run.
+"""Benchmark of textbook solvers: the questions of a course work (IFT3335, on AIMA's search code) in one run.
 
 Depth-first search in three orders within 10,000 nodes, best-first search by three heuristics, candidate elimination
 alone and followed by a search, hill climbing, and best-first search over full grids. The table has the puzzles that a

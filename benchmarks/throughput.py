@@ -1,8 +1,8 @@
-"""Puzzles a second: solver x options x puzzle set x batch size x device, beside peers measured in the same run.
+"""Benchmark of throughput: puzzles per second by solver, options, set, batch size and device, compared with peers.
 
-Timed is a call with all puzzles of a set, from numpy arrays to numpy arrays. The first call, which compiles, is
-timed apart; then solvers and peers take turns, and medians are compared. Every grid that counts as solved is checked
-against its givens with numpy alone. Failures stay in the table and make the exit status 1.
+A call with all puzzles of a set is timed, from numpy arrays to numpy arrays. The first call, which compiles, is timed
+separately; then solvers and peers alternate, and medians are compared. Every grid that counts as solved is checked
+against its givens with numpy only. Failures are rows of the table and make the exit status 1.
 
     python benchmarks/throughput.py --puzzles 16384 --cores 1 --peers minisat22
 """

@@ -1,4 +1,4 @@
-"""Steps of training a second, at the sizes of a preset of ``train``: warm, compile time apart.
+"""Benchmark of training: steps per second at the sizes of a preset of ``train``, without compile time.
 
 Timed are steps as ``train.supervised`` makes them, on all devices: positions from puzzles, gradients, optimiser,
 averaged parameters. The puzzles, those of the preset's held-out set repeated, stay on the devices: reading data,

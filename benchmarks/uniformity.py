@@ -1,4 +1,4 @@
-"""Distance of generated solved grids from uniform: all grids of 4x4 and 6x6, known shares on 9x9.
+"""Distance of generated solved grids from the uniform distribution: all 4x4 and 6x6 grids, known shares on 9x9.
 
     python benchmarks/uniformity.py [--grids 200000] [--seed 0]
 

@@ -361,7 +361,7 @@ class RatingKernel(PuzzleItems):
 
     @property
     def compiler_options(self) -> dict[str, str]:
-        """Further options for the compiler; quick kernels run on CPUs alone."""
+        """Further compiler options; quick kernels run on CPUs only."""
         return quick_options() if self.quick else {}
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *searches: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Training of the networks: not installed, run from the root of a checkout or of the source distribution."""
+"""Training of the networks. Not installed: run it from the root of a checkout or of the source distribution."""
 
 import importlib.util
 
@@ -6,7 +6,7 @@ import importlib.util
 def _found(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # the package above it is not there
+    except ModuleNotFoundError:  # the parent package is missing
         return False
 
 

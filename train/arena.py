@@ -1,7 +1,7 @@
-"""The arena: every generation of a network plays the same puzzles, at equal simulations.
+"""The arena compares generations of a network on the same puzzles, with equal numbers of simulations.
 
-Two measures: puzzles solved by a tree search within a budget of grids; and, after DeepSudoku, how far a graph search
-gets without backtracking, in cells filled before the first error.
+Two measures: puzzles solved by a tree search within a budget of grids; and, after DeepSudoku, the cells that a graph
+search without backtracking fills before its first error.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from .selfplay_config import ArenaConfig
 
 
 class Alone(NamedTuple):
-    """Games without backtracking, of N puzzles.
+    """Results of games without backtracking, for N puzzles.
 
     Attributes:
-      right: int32[N], open cells that were filled before the first error.
+      right: int32[N], open cells filled before the first error.
       opened: int32[N], open cells of the puzzles.
       solved: bool[N], whether there was no error.
-      moves: int32[N], moves, with the wrong one.
+      moves: int32[N], moves, including a wrong one.
       nodes: int32[N], nodes of the graphs of all moves.
-      hits: int32[N], placements that led to positions which the graph already had.
+      hits: int32[N], transposition hits: placements that led to positions already in the graph.
     """
 
     right: np.ndarray
@@ -54,9 +54,9 @@ class Alone(NamedTuple):
 def play_alone(
     board: Board, config: McgsConfig, forward: Forward, params: Params, puzzles: np.ndarray, truth: np.ndarray
 ) -> Alone:
-    """Plays puzzles by graph search: a search, its best placement, the next search, up to the first error.
+    """Plays puzzles by graph search without backtracking, up to the first error.
 
-    A search that finds a solution ends the game with it.
+    Each search is followed by its best placement. A search that finds a solution ends the game with it.
 
     Args:
       board: the board.
@@ -97,12 +97,12 @@ def _root(board: Board, rules: str) -> jax.stages.Wrapped:
 
 @functools.lru_cache(maxsize=8)
 def _move(board: Board, config: McgsConfig, forward: Forward) -> Callable[..., Any]:
-    """A move of every game: (parameters, positions, which are playing) to the next positions and what was found."""
+    """A compiled move of every game: (parameters, positions, which are playing) -> the next positions and results."""
 
     def move(params: Params, state: env.State, playing: Array) -> tuple[Any, Array, Array, Array, Array, Array]:
         lane = jnp.arange(len(state.cell))
         evaluator = graph.by_network(board, config, Network("arena", forward, params))
-        state = state._replace(refuted=state.refuted | ~playing)  # these are not evaluated
+        state = state._replace(refuted=state.refuted | ~playing)  # refuted positions are not evaluated
         seeds, search = jnp.zeros(len(lane), jnp.uint32), graph.search(board, config)
         lanes = grow(board, config, evaluator, search, params, state, seeds)
         grown, found = lanes.tree, lanes.found
@@ -136,17 +136,17 @@ class Arena:
     def compare(
         self, networks: Mapping[str, tuple[Forward, Params]], processes: Processes
     ) -> dict[str, dict[str, float]]:
-        """What networks achieve, by name; their games are divided among the processes, all of which call it.
+        """Results of networks in the arena, by name; games are divided among the processes, all of which must call.
 
         Args:
-          networks: by name, each with its parameters, which lie on one device.
+          networks: by name, each with its parameters on one device.
           processes: the processes of the run.
 
         Returns:
-          of each network ``solved``: share of the puzzles solved by the tree search within the budget, each grid
-          compared with the solution; ``grids`` and ``calls``: grids and network calls of a game in the mean, failed
-          games with all that they took; ``right``: share of the open cells that the graph search filled before its
-          first error, the mean over puzzles; ``alone``: share of the puzzles in which it made none.
+          for each network ``solved``: share of puzzles solved by the tree search within the budget, verified by the
+          solutions; ``grids`` and ``calls``: mean number of grids and network calls of a game, including failed ones;
+          ``right``: mean share of open cells filled by the graph search before its first error; ``alone``: share of
+          puzzles without an error.
         """
         parts = (self._searched, self._alone)
         jobs = [functools.partial(part, *network) for network in networks.values() for part in parts]

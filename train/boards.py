@@ -1,8 +1,8 @@
-"""Further boards that a network learns beside the first one: their data sets take turns with it.
+"""Training on several boards: data sets of further boards take turns with the first one.
 
-A network like CubeNet has the same weights on every board. Every few steps one of the other data sets gives the
-puzzles, the next one at the next turn. Each board has its own pool and its own losses by number of open cells; the
-parameters and the optimiser are those of all.
+A network like CubeNet has the same weights on every board. Every few steps the puzzles come from one of the other data
+sets, in turn. Each board has its own pool and its own losses by number of open cells; parameters and optimiser are
+shared.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .train_config import TrainConfig
 
 
 class Held(NamedTuple):
-    """What is kept of one of the other boards between its turns; a pytree.
+    """State of one of the other boards between its turns; a pytree.
 
     Attributes:
       losses: as in ``TrainState``.
@@ -45,7 +45,7 @@ class BoardsState(NamedTuple):
 
     Attributes:
       learner: the state, with the pool and the losses of the first board.
-      others: those of the other boards.
+      others: the states of the other boards.
     """
 
     learner: TrainState
@@ -63,7 +63,7 @@ class BoardsState(NamedTuple):
 
 
 class BoardsSums(NamedTuple):
-    """Metrics of the first board, and those of each other board."""
+    """Sums of metrics of the first board, and of each other board."""
 
     metrics: Metrics
     others: tuple[Metrics, ...]
@@ -88,17 +88,17 @@ def configs_of(config: TrainConfig) -> tuple[TrainConfig, ...]:
 
 
 def check_division(config: TrainConfig, devices: int) -> None:
-    """Raises ValueError if the steps on some board can't be divided among so many devices."""
+    """Raises ValueError if the steps on some board can't be divided among this many devices."""
     puzzles_needed(config, devices)
     if config.data.others:
         puzzles_needed(dataclasses.replace(config, batch_size=config.data.others_batch), devices)
 
 
 def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
-    """Raises ValueError or OSError unless the network and the data sets suit each other and the devices.
+    """Raises ValueError or OSError unless network, data sets and devices are compatible.
 
     Args:
-      configs: as of ``configs_of``.
+      configs: as from ``configs_of``.
       devices: number of devices that share a step.
     """
     check_data(configs[0], puzzles_needed(configs[0], devices), "a step")
@@ -113,11 +113,11 @@ def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
             raise ValueError(f"others: {error}") from None
         if jax.tree.map(jnp.shape, shapes[0]) != jax.tree.map(jnp.shape, shapes[1]):
             network = config.network.architecture
-            raise ValueError(f"others: {name} is of {config.board}, where {network} has other weights")
+            raise ValueError(f"others: {name} is of {config.board}, for which {network} has other weights")
 
 
 def turn(config: TrainConfig, step: int) -> int:
-    """The number of the board that a step is on, counted from 1; 0 for the first board."""
+    """The number of the board of a step (steps count from 1); 0 is the first board."""
     number, rest = divmod(step, config.data.others_every)
     return 0 if rest or not config.data.others else 1 + (number - 1) % len(config.data.others)
 
@@ -126,7 +126,7 @@ def turn(config: TrainConfig, step: int) -> int:
 def compiled_turns(
     configs: tuple[TrainConfig, ...], iterations: int | None, mesh: Mesh
 ) -> Callable[[BoardsState, BoardsSums, BoardsData, Array], Any]:
-    """The steps on the boards as one program (state, sums, data, key) -> (state, sums)."""
+    """The steps on all boards as one program (state, sums, data, key) -> (state, sums)."""
     programs = [compiled_step(config, make_forward(config, iterations), mesh) for config in configs]
 
     def program(state: BoardsState, sums: BoardsSums, data: BoardsData, key: Array) -> tuple[BoardsState, BoardsSums]:

@@ -1,4 +1,4 @@
-"""What the command lines of training share: flags, devices, and the exit status of every way in which a run ends."""
+"""Common code of the command lines of training: flags, devices and exit statuses."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def run_command(
     check_devices: Callable[[ConfigT, int], object],
     add_flags: Callable[[argparse.ArgumentParser], None] = lambda parser: None,
 ) -> int:
-    """Runs a command line, as ``parse_arguments`` reads it.
+    """Runs a command line of training.
 
     Args:
-      program, description, presets, argv, add_flags: as for ``parse_arguments``.
-      run: what is run, with the settings and the other arguments.
-      check_devices: raises ValueError if a run with these settings can't be divided among so many devices.
+      program, description, presets, argv, add_flags: as in ``parse_arguments``.
+      run: the function to run, with the settings and the other arguments.
+      check_devices: raises ValueError if a run with these settings can't be divided among this many devices.
 
     Returns:
       the exit status: 0, 1 if training failed, 2 after a usage error. A signal ends the process with 128 + the signal.
@@ -51,7 +51,7 @@ def run_command(
         run(config, args)
     except Stop as stop:
         print_error(f"train: stopped by {stop.signal.name}; {stop.advice}")
-        os._exit(128 + stop.signal)  # a usual exit would wait for threads that can't be interrupted
+        os._exit(128 + stop.signal)  # a normal exit would wait for threads that can't be interrupted
     except (OSError, ValueError, ImportError) as error:
         return _failed(described(error), 2)
     except (FloatingPointError, GenerationError) as error:
@@ -62,13 +62,13 @@ def run_command(
 
 
 def _join(args: argparse.Namespace) -> None:
-    """Joins the other processes."""
-    jax.config.update("jax_enable_preemption_service", False)  # it would take SIGTERM
+    """Joins the other processes of the run."""
+    jax.config.update("jax_enable_preemption_service", False)  # it would handle SIGTERM
     distributed.start(args.coordinator, args.processes, args.process, heartbeat_timeout=HEARTBEAT_TIMEOUT)
 
 
 def _failed(message: str, status: int) -> int:
-    """Reports an error; the exit status. One of several processes ends here, as a usual exit waits for the others."""
+    """Reports an error; returns the exit status. One of several processes ends here, as a normal exit would wait."""
     print_error(f"train: error: {message}")
     if joined() > 1:
         distributed.end_at_once(status)

@@ -1,8 +1,8 @@
-"""The curriculum: of the puzzles that are offered, the network plays those that it is least sure of.
+"""Curriculum: from the offered puzzles, the network plays those about which it is most uncertain.
 
-A network that filled all open cells at once would be right with the product of its highest probabilities, as it sees
-them. Where this is near 0 or 1 there is little to learn: the puzzle is out of reach, or known. So puzzles are drawn in
-proportion to p (1 - p), and get harder as the network gets better.
+If a network filled all open cells at once, its predicted probability of success, p, would be the product of its highest
+probabilities. If p is near 0 or 1 there is little to learn: the puzzle is too hard, or known. So puzzles are drawn in
+proportion to p (1 - p), and get harder as the network improves.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from jaxsudoku.networks import Forward, Network, Params
 from jaxsudoku.solvers.looks import Looker, apply_where
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
-#: The lowest log-weight; puzzles that the rules decide have it too.
+#: The lowest log-weight, also of puzzles that the rules decide.
 _LEAST = -60.0
 
 
 def foreseen(
     board: Board, config: GumbelConfig | McgsConfig, forward: Forward, params: Params, puzzles: Array
 ) -> Array:
-    """The logarithm of the probability that the network gives to its own surest solution, float32[N].
+    """The log-probability that the network assigns to its most probable digits in all open cells, float32[N].
 
     Args:
       board: the board.
-      config: the resolved settings of the search, whose rules come first.
+      config: the resolved settings of the search; its rules are applied first.
       forward: the network.
       params: its parameters.
-      puzzles: uint8[N, cells]; those that the rules solve or refute have 0.
+      puzzles: uint8[N, cells]; puzzles that the rules solve or refute get 0.
     """
     state = env.init(puzzles, board, config.rules)
     candidates = env.observe(state, board)
@@ -43,7 +43,7 @@ def foreseen(
 
 
 def least_sure(log_probability: Array, size: int, key: Array) -> Array:
-    """Draws puzzles without repetition in proportion to p (1 - p): int32[size].
+    """Draws puzzles without replacement in proportion to p (1 - p): int32[size].
 
     Args:
       log_probability: float32[N], log p, N at least ``size``.
@@ -56,9 +56,9 @@ def least_sure(log_probability: Array, size: int, key: Array) -> Array:
 
 
 def fill_by_loss(puzzles: Array, truth: Array, losses: Array, key: Array) -> Array:
-    """Fills random cells of puzzles, so that their numbers of open cells are drawn in proportion to a loss.
+    """Fills random cells of puzzles so that numbers of open cells are distributed in proportion to a loss.
 
-    As DeepSudoku does, by the policy's loss; a puzzle has at most the open cells that it had, and at least one of them.
+    As in DeepSudoku, by the policy's loss; a puzzle keeps at least one of its open cells.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty, none of them full.

@@ -1,7 +1,7 @@
-"""The devices of a run, of one process or of several, and how arrays are placed on them.
+"""The devices of a run, in one or several processes, and the placement of arrays.
 
-A batch is divided among the devices in the order of the mesh, in which each process has successive devices. So its
-share of the batch is successive rows.
+A batch is divided among the devices in the order of the mesh, in which each process has consecutive devices. So its
+share of the batch is consecutive rows.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from jaxsudoku.networks import Params
 
 
 def whole_mesh() -> Mesh:
-    """All devices of all processes, which share a batch; the devices of each process are successive."""
+    """The mesh of all devices of all processes, which share a batch; devices of a process are consecutive."""
     return Mesh(np.asarray(sorted(jax.devices(), key=lambda device: device.process_index)), ("batch",))
 
 
 def connect(mesh: Mesh) -> None:
-    """Makes the first collective of the devices; called by all processes at once.
+    """Runs the first collective of the devices; all processes call it at the same time.
 
-    On CPUs the first one of a program waits half a minute for the other processes, while they connect, and later ones
-    for as long as it takes.
+    On CPUs the first collective of a program, which connects the processes, waits for half a minute; later ones have no
+    timeout.
     """
     total = jax.jit(jax.shard_map(lambda: lax.psum(1, "batch"), mesh=mesh, in_specs=(), out_specs=PartitionSpec()))
     jax.block_until_ready(total())
 
 
 def own_rows(mesh: Mesh, total: int) -> slice:
-    """This process's share of ``total`` rows that are divided among the devices."""
+    """This process's share of ``total`` rows divided among the devices."""
     own = [number for number, device in enumerate(mesh.devices.flat) if device.process_index == jax.process_index()]
     each = total // mesh.size
     return slice(own[0] * each, (own[-1] + 1) * each)
 
 
 def placed(values: Any, shardings: Any) -> Any:
-    """Values that are the same in all processes, as arrays on the devices.
+    """Places values that are equal in all processes on the devices.
 
     Args:
       values: a pytree of arrays.
@@ -59,7 +59,7 @@ def placed(values: Any, shardings: Any) -> Any:
 
 
 def placed_rows(values: Any, mesh: Mesh) -> Any:
-    """This process's rows, as ``own_rows`` says, as its part of arrays that are divided among all devices."""
+    """Arrays divided among all devices, from this process's rows (``own_rows``)."""
     split = NamedSharding(mesh, PartitionSpec("batch"))
     if jax.process_count() == 1:
         return jax.device_put(values, split)
@@ -67,6 +67,6 @@ def placed_rows(values: Any, mesh: Mesh) -> Any:
 
 
 def on_one_device(params: Params) -> Params:
-    """Replicated parameters as they lie on one device of this process."""
+    """Replicated parameters as arrays on one device of this process."""
     first: Params = jax.tree.map(lambda leaf: leaf.addressable_shards[0].data, params)
     return first

@@ -14,7 +14,7 @@ from jaxsudoku.runtime.settings import settings_of
 
 from .train_config import NetworkConfig, PositionKind, TrainConfig, groups_of
 
-#: Fields that ``add_config`` can't make a flag for: those below, and the architecture's sizes, which have flags each.
+#: Fields for which ``add_config`` can't make flags: those below, and the architecture's sizes, with separate flags.
 _WITHOUT = ("board", "kinds", "sizes")
 
 ConfigT = TypeVar("ConfigT", bound=TrainConfig)
@@ -31,10 +31,10 @@ def parse_arguments(
 
     Args:
       program: the module's name, such as "train.supervised".
-      description: what it does.
-      presets: settings to begin with, by name; "cpu" is the default.
+      description: a description for the help.
+      presets: initial settings, by name; "cpu" is the default.
       argv: the arguments; None for those of the process.
-      add_flags: adds further flags, which are found in the other arguments.
+      add_flags: adds further flags, whose values are in the other arguments.
 
     Raises:
       SystemExit: after --help with 0; after a usage error, which is reported, with 2.
@@ -64,7 +64,7 @@ def parse_arguments(
 
 
 def _defaults(presets: Mapping[str, ConfigT], argv: Sequence[str] | None) -> ConfigT:
-    """The preset on a command line, with the architecture there: both decide which flags there are."""
+    """The preset of a command line with its architecture, which determine the other flags."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--preset", default="cpu")
     parser.add_argument("--architecture")
@@ -72,7 +72,7 @@ def _defaults(presets: Mapping[str, ConfigT], argv: Sequence[str] | None) -> Con
     preset = presets.get(first.preset, presets["cpu"])
     network = preset.network
     if first.architecture in networks.NETWORKS and first.architecture != network.architecture:
-        # sizes and iterations are those of another architecture
+        # sizes and iterations belong to another architecture
         network = NetworkConfig(first.architecture)
     sizes = network.sizes or networks.get(network.architecture).config()
     return dataclasses.replace(preset, network=dataclasses.replace(network, sizes=sizes))
@@ -86,14 +86,14 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig, presets: Ma
         "--devices",
         type=int,
         metavar="N",
-        help="CPU devices of each process (default: one for each core, as far as the batch can be divided)",
+        help="CPU devices of each process (default: one per core, as far as the batch can be divided)",
     )
-    parser.add_argument("--tensorboard", action="store_true", help="write TensorBoard files too (extra tensorboard)")
+    parser.add_argument("--tensorboard", action="store_true", help="also write TensorBoard files (extra tensorboard)")
     parser.add_argument(
         "--preset",
         choices=presets,
         default="cpu",
-        help="settings to begin with; they are the defaults below (default: cpu)",
+        help="initial settings, which are the defaults below (default: cpu)",
     )
     parser.add_argument(
         "--board",
@@ -103,7 +103,7 @@ def _add_run(parser: argparse.ArgumentParser, defaults: TrainConfig, presets: Ma
 
 
 def _add_processes(parser: argparse.ArgumentParser) -> None:
-    """Adds the flags that join several processes."""
+    """Adds the flags for several processes."""
     group = parser.add_argument_group("several processes", "the same command in each, with the same folder")
     group.add_argument("--coordinator", metavar="HOST:PORT", help="address of process 0, any free port there")
     group.add_argument("--processes", type=int, metavar="N", help="number of processes")
@@ -111,12 +111,12 @@ def _add_processes(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--distributed",
         action="store_true",
-        help="in place of the three flags above, where JAX finds them: in a SLURM job, under Open MPI, on a TPU pod",
+        help="instead of the three flags above, where JAX finds them: in a SLURM job, under Open MPI, on a TPU pod",
     )
 
 
 def _check_processes(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
-    """Reports flags of several processes that don't go together."""
+    """Reports inconsistent flags of several processes."""
     names = ("coordinator", "processes", "process")
     missing = [f"--{name}" for name in names if getattr(args, name) is None]
     if missing and len(missing) < len(names):
@@ -128,7 +128,7 @@ def _check_processes(parser: argparse.ArgumentParser, args: argparse.Namespace) 
 def _add_kinds(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
     """Adds the flag ``--kinds``, which takes the fields of ``PositionKind``."""
     fields = "; ".join(f"{name}: {text.rstrip('.')}" for name, text in attribute_texts(PositionKind).items())
-    group = parser.add_argument_group("kinds of positions", f"fields of a kind, all of which may be left out: {fields}")
+    group = parser.add_argument_group("kinds of positions", f"fields of a kind, all optional: {fields}")
     shown = " ".join(map(_shown_kind, defaults.positions.kinds))
     group.add_argument(
         "--kinds",
@@ -139,7 +139,7 @@ def _add_kinds(parser: argparse.ArgumentParser, defaults: TrainConfig) -> None:
 
 
 def parse_kind(text: str) -> PositionKind:
-    """A kind of position from its fields as FIELD=VALUE, separated by commas."""
+    """Parses a kind of position from FIELD=VALUE, separated by commas."""
     values: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = part.partition("=")

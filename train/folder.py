@@ -1,4 +1,4 @@
-"""A run's folder: its settings, its checkpoints, and what the card of its network says of the training."""
+"""The folder of a run: settings, checkpoints, and saved networks with facts about the training."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_folder(folder: Path, config: TrainConfig, resume: bool) -> None:
     if path.exists():
         _check_settings(path, config)
     elif folder.exists():
-        # a run that was stopped while its data were generated has written nothing but these
+        # a run that was stopped while its data were generated has written only these
         ours = ("data", SUFFIX, f"{_SETTINGS}{TEMPORARY}")
         if others := sorted(entry.name for entry in folder.iterdir() if entry.name not in ours):
             raise FileExistsError(f"{folder} holds no run to resume, but {others[0]}: name another folder")
@@ -62,7 +62,7 @@ def _check_settings(path: Path, config: TrainConfig) -> None:
 
 
 def write_settings(folder: Path, config: TrainConfig) -> None:
-    """Writes the settings, by which a resumed run is checked."""
+    """Writes the settings, for the check on resuming."""
     write_file(folder / _SETTINGS, f"{json.dumps(as_json(config), indent=2)}\n".encode())
 
 
@@ -75,13 +75,12 @@ def as_json(config: TrainConfig) -> dict[str, Any]:
 class Checkpoints:
     """The latest checkpoints of a run, written by orbax; a context manager.
 
-    Each holds the state, a pytree with its ``step``, and, as JSON, what the log needs to continue. A checkpoint is
-    written as a whole or not at all, whenever the run is killed. Several processes write it together, and any number
-    of them can read it.
+    Each has the state, a pytree with its ``step``, and, as JSON, the state of the log. A checkpoint is written
+    atomically, even if the run is killed. Several processes write it together, and any number of processes can read it.
 
     Args:
       folder: the run's folder.
-      keep: number of checkpoints that are kept.
+      keep: number of checkpoints to keep.
       processes: the processes of the run.
     """
 
@@ -97,7 +96,7 @@ class Checkpoints:
         options = ocp.CheckpointManagerOptions(
             max_to_keep=keep,
             enable_async_checkpointing=False,
-            cleanup_tmp_directories=True,  # of a run that was killed while it wrote
+            cleanup_tmp_directories=True,  # left by a run that was killed while writing
             create=not processes.several,
             multiprocessing_options=together,
         )
@@ -111,7 +110,7 @@ class Checkpoints:
 
     @property
     def latest(self) -> int | None:
-        """The step of the latest checkpoint, None if there is none."""
+        """The step of the latest checkpoint; None if there is none."""
         step: int | None = self._manager.latest_step()
         return step
 
@@ -123,12 +122,12 @@ class Checkpoints:
             self._manager.save(step, args=args, force=True)
 
     def log(self) -> dict[str, Any]:
-        """What the latest checkpoint holds for the log."""
+        """The state of the log in the latest checkpoint."""
         found = self._manager.restore(self.latest, args=ocp.args.Composite(log=ocp.args.JsonRestore()))
         return dict(found["log"])
 
     def restore(self, like: StateT) -> StateT:
-        """The state of the latest checkpoint, its arrays placed on devices as those of ``like``."""
+        """The state of the latest checkpoint, with arrays placed like those of ``like``."""
         abstract = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=x.sharding), like)
         args = ocp.args.Composite(state=ocp.args.StandardRestore(abstract))
         state: StateT = self._manager.restore(self.latest, args=args)["state"]
@@ -152,10 +151,10 @@ def save_network(
 def _training_facts(
     config: TrainConfig, data: Sequence[Dataset], seconds: float, metrics: dict[str, float]
 ) -> dict[str, Any]:
-    """What the card of a network says of its training."""
+    """Facts about the training, for the card of a network."""
     device = jax.devices()[0]
     settings = dataclasses.asdict(config)
-    # names without folders: those of one machine mean nothing elsewhere
+    # names without folders, which are meaningless on other machines
     for name in ("datasets", "exclude", "others"):
         settings["data"][name] = [Path(path).name for path in settings["data"][name]]
     if start := config.network.start:

@@ -1,15 +1,15 @@
-"""Games: puzzles played by Gumbel MuZero search or by graph search, with the positions that the search met.
+"""Games of self-play: puzzles played by Gumbel MuZero search or graph search, with samples of searched positions.
 
-A game is the solver ``gumbel`` or ``mcgs`` on one puzzle: the root moves along its searches, and goes back where they
+A game is the solver ``gumbel`` or ``mcgs`` on one puzzle: the root moves along its searches, and backtracks where they
 refute it, unless the game is played without backtracking. It ends when the puzzle is solved or refuted, or when the
 budget is spent; then the game has failed. Many games run in lanes, and a lane takes the next puzzle when its game ends.
 
-Where the solutions are known, as in DeepSudoku, a game ends at its first wrong digit, and keeps a random sample of all
+If the solutions are known, as in DeepSudoku, a game ends at its first wrong digit, and keeps a random sample of all
 positions that its searches evaluated.
 
-Of the roots that were searched, each game keeps a random sample, with the improved policy of the cell that was filled.
-Of ``gumbel`` this is the softmax of the network's logits plus the transformed values of all moves (Danihelka et al.
-2022), of ``mcgs`` the shares of the visits, the network's policy counted as one more. Refuted moves have none of it.
+Each game keeps a random sample of its searched roots, with the improved policy of the cell that was filled. For
+``gumbel`` this is the softmax of the network's logits plus the transformed values of all moves (Danihelka et al. 2022),
+for ``mcgs`` the shares of the visits, with the network's policy as one more visit. Refuted moves have probability 0.
 """
 
 from __future__ import annotations
@@ -37,26 +37,26 @@ from jaxsudoku.solvers.tree.simulation import Recorder, Search, search_all
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 from jaxsudoku.trees import open_moves
 
-#: Separates the choice of kept positions from the search's own randomness.
+#: Random stream for the choice of kept positions.
 _KEEP = np.uint32(0x7FEB352D)
-#: Separates the choice of a position of a search from that.
+#: Random stream for the choice of a position of a search.
 _SEEN = np.uint32(0x846CA68B)
 
-#: The least probability in logarithms.
+#: Lower bound of probabilities in logarithms.
 _LEAST = 1e-9
 
-#: (lanes, those whose searches have ended bool[K], seeds uint32[K]) to the lanes with their roots moved.
+#: (lanes, those whose searches have ended bool[K], seeds uint32[K]) -> the lanes with their roots moved.
 Move = Callable[[Lanes, Array, Array], Lanes]
 
 
 class Kept(NamedTuple):
-    """P positions of each of N games.
+    """Samples of P positions of each of N games.
 
     Attributes:
       nodes: uint32[N, P, words], the packed candidates.
       cell: int32[N, P], the cell that the search filled.
-      policy: float32[N, P, side], the improved policy of the digits there; 0 where the search refuted all.
-      searched: int32[N], searches of the game; the first min(P, searched) positions are defined.
+      policy: float32[N, P, side], the improved policy of its digits; 0 if the search refuted all.
+      searched: int32[N], number of searches of the game; the first min(P, searched) positions are defined.
       surprise: float32[N], the divergence (nats) of the improved policy from the network's, summed over the searches.
     """
 
@@ -68,7 +68,7 @@ class Kept(NamedTuple):
 
 
 def random_kept(kept: Kept, key: Array) -> tuple[Array, Array]:
-    """For each of the games whether it has a kept position, bool[N], and the place of one drawn at random, int32[N]."""
+    """Draws a kept position of each game: whether there is one, bool[N], and its index, int32[N]."""
     count = jnp.minimum(kept.searched, kept.nodes.shape[1])
     place = (jax.random.uniform(key, count.shape) * count).astype(jnp.int32)
     return count > 0, jnp.clip(place, 0, jnp.maximum(count - 1, 0))
@@ -79,12 +79,12 @@ class Games(NamedTuple):
 
     Attributes:
       puzzles: uint8[N, cells].
-      solutions: uint8[N, cells], what the game ended in: of a solved game the solution, of a failed one the last grid,
-        or the solution where it is known.
-      status: int8[N], a ``Status``: SOLVED, UNSATISFIABLE, INVALID, or UNSOLVED of a failed game.
+      solutions: uint8[N, cells], the final grid: the solution of a solved game; the last grid of a failed one, or the
+        solution if it is known.
+      status: int8[N], a ``Status``: SOLVED, UNSATISFIABLE, INVALID, or UNSOLVED for a failed game.
       iterations: int32[N], grids evaluated.
       calls: int32[N], positions evaluated by the network.
-      kept: positions that were searched.
+      kept: samples of searched positions.
     """
 
     puzzles: Array
@@ -108,15 +108,15 @@ def play(
     """Plays puzzles to their ends. Pure.
 
     Args:
-      config: the resolved settings of the search; without a budget no game fails, but those without backtracking.
+      config: the resolved settings of the search; without a budget only games without backtracking can fail.
       forward: the network.
       params: its parameters.
       puzzles: uint8[N, cells], 0 = empty.
       key: a JAX key; a game's randomness comes from it and from the puzzle's index.
-      positions: positions that are kept of each game.
-      backtracking: whether a game goes back from positions that the search refutes; without it, such a game has failed.
-      truth: uint8[N, cells], the solutions, of games by graph search without backtracking that end at a wrong digit;
-        None if they are not known.
+      positions: number of positions kept of each game.
+      backtracking: whether a game backtracks from positions that the search refutes; without it, it has then failed.
+      truth: uint8[N, cells], the solutions, for games by graph search without backtracking that end at a wrong digit;
+        None if they are unknown.
 
     Returns:
       the games, in the order of the puzzles.
@@ -129,7 +129,7 @@ def play(
     if truth is not None:
         search = search._replace(move=_until_wrong(board, search.move, grids_to_cubes(truth, board)))
     found = search_all(board, puzzles, key, config, evaluator, search, params, recorder)
-    if not backtracking:  # a game that was searched ends refuted, which does not prove that its puzzle is
+    if not backtracking:  # a refuted game does not prove that its puzzle has no solution
         refuted = (found.status == Status.UNSATISFIABLE) & (found.stats["network_calls"] > 0)
         found = found._replace(status=jnp.where(refuted, jnp.int8(Status.UNSOLVED), found.status))
     solution = judge(puzzles, found, board, keep_partial=True)
@@ -140,11 +140,11 @@ def play(
 
 
 def _without_backtracking(move: Move) -> Move:
-    """Moves of roots that keep no alternatives: a game ends when its root is refuted, which then proves nothing."""
+    """Moves of roots without alternatives: a game ends when its root is refuted, which does not prove anything."""
 
     def once(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         lanes = move(lanes, which, seed)
-        # a root that leaves its tree is refuted and lies on the stack, above its alternatives
+        # a root that leaves its tree is refuted and is on the stack, above its alternatives
         waiting = lanes.state.refuted & (lanes.depth > 0)
         return lanes._replace(stack=lanes.stack.at[:, 0].set(lanes.top), depth=waiting.astype(jnp.int32))
 
@@ -152,7 +152,7 @@ def _without_backtracking(move: Move) -> Move:
 
 
 def _until_wrong(board: Board, move: Move, truth: Array) -> Move:
-    """Moves without backtracking, where a game ends when its root loses a digit of the solution, refuted."""
+    """Moves without backtracking, in which a root without a digit of the solution is refuted and ends the game."""
 
     def once(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         lanes = move(lanes, which, seed)
@@ -167,13 +167,13 @@ def _until_wrong(board: Board, move: Move, truth: Array) -> Move:
 
 
 def no_games(board: Board, size: int, positions: int) -> Games:
-    """Games of puzzles that are empty, failed without a search: a shape to fill."""
+    """Placeholder games: empty puzzles, failed without a search."""
     cells, number = jnp.zeros((size, board.cells), jnp.uint8), jnp.zeros(size, jnp.int32)
     return Games(cells, cells, jnp.full(size, Status.UNSOLVED, jnp.int8), number, number, _none(board, size, positions))
 
 
 def _none(board: Board, size: int, positions: int) -> Kept:
-    """No positions of ``size`` games."""
+    """Empty samples of ``size`` games."""
     return Kept(
         jnp.zeros((size, positions, board.words), jnp.uint32),
         jnp.zeros((size, positions), jnp.int32),
@@ -186,7 +186,7 @@ def _none(board: Board, size: int, positions: int) -> Kept:
 def _search(
     board: Board, config: GumbelConfig | McgsConfig, network: Network, positions: int, every: bool
 ) -> tuple[Evaluator, Search]:
-    """The search of the settings, which keeps a sample of its roots, or of every position that it evaluated."""
+    """The search of the settings, with a sample of its roots or, with ``every``, of all evaluated positions."""
     if isinstance(config, McgsConfig):
 
         def record_graph(lanes: Lanes, which: Array, seed: Array) -> Kept:
@@ -203,7 +203,7 @@ def _search(
 
     def record(lanes: Lanes, which: Array, moves: Array, seed: Array) -> Kept:
         del moves
-        prior = jax.nn.softmax(lanes.root.logits, axis=1)  # the tree's no longer has refuted moves
+        prior = jax.nn.softmax(lanes.root.logits, axis=1)  # the tree's policy has lost refuted moves
         return _keep(lanes, which, seed, positions, lanes.state.cell, improved_policy(lanes.tree), prior)
 
     search = proving.search(board, config, policies.gumbel(board, config), record)
@@ -220,9 +220,9 @@ def _keep(
     prior: Array,
     nodes: Array | None = None,
 ) -> Kept:
-    """Keeps a uniform sample of the searches of each game (reservoir sampling, Vitter 1985).
+    """Updates a uniform sample of the searches of each game (reservoir sampling, Vitter 1985).
 
-    Of a search, in the lanes ``searched`` bool[K], it keeps the root, or the position ``nodes`` uint32[K, words].
+    For a search, in the lanes ``searched`` bool[K], it keeps the root, or the position ``nodes`` uint32[K, words].
     """
     kept: Kept = lanes.record
     nodes = lanes.state.nodes if nodes is None else nodes
@@ -260,8 +260,7 @@ def visited_policy(board: Board, graphs: graph.Graph, logits: Array) -> tuple[Ar
       logits: float32[B, side * cells], the log-odds of all placements at the roots.
 
     Returns:
-      the cell int32[B], and both policies float32[B, side]; the improved one is 0 for refuted moves, and 0 altogether
-      where all are.
+      the cell int32[B], and both policies float32[B, side]; the improved one is 0 for refuted moves.
     """
     moves, lane = graphs.move[:, 0], jnp.arange(len(graphs.size))
     cell = jnp.maximum(moves[lane, graph.best(graphs)], 0) % board.cells
@@ -271,7 +270,7 @@ def visited_policy(board: Board, graphs: graph.Graph, logits: Array) -> tuple[Ar
     there = graph.open_edges(graphs, 0)
 
     def by_digit(values: Array) -> Array:
-        """The sum of edges' values for each digit of the cell."""
+        """Sums of edges' values by digit of the cell."""
         return jnp.zeros((len(lane), board.side + 1), jnp.float32).at[lane[:, None], digit].add(values)[:, :-1]
 
     refuted = by_digit((~there).astype(jnp.float32)) > 0

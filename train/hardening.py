@@ -1,10 +1,10 @@
-"""Hard puzzles to train on, by local search in the neighbourhood of given ones.
+"""Collects hard puzzles for training, by local search in the neighbourhood of given ones.
 
     python -m train.hardening --data FOLDER --count 100000 --output hard.txt
 
-Random puzzles are rarely hard. But puzzles near a hard one, with one or two clues exchanged, are hard far more often. A
+Random puzzles are rarely hard, but puzzles near a hard one, with one or two clues exchanged, are hard far more often. A
 search walks from each of the hardest puzzles of data sets to neighbours that are about as hard or harder, and collects
-all that it meets above a rating. ``jaxsudoku build --from FILE --exclude FILE`` makes a data set of them.
+all puzzles above a rating. ``jaxsudoku build --from FILE --exclude FILE`` makes a data set of them.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from jaxsudoku import datasets
 from jaxsudoku.runtime.files import write_file
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
-#: Puzzles changed at a time, and searches by which their neighbours are rated.
+#: Number of puzzles changed at a time, and of searches for rating their neighbours.
 _BATCH, _SEARCHES = 8192, 4
 
-#: A step may lead to a neighbour of this share of the rating.
+#: A step may lead to a neighbour with at least this share of the rating.
 _DOWN = 0.8
 
 
@@ -51,13 +51,13 @@ def neighbours(puzzles: np.ndarray, solutions: np.ndarray, random: np.random.Gen
 def harden(
     puzzles: np.ndarray, solutions: np.ndarray, ratings: np.ndarray, least: float, seed: int = 0
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Walks from puzzles to their neighbours, without end.
+    """Walks endlessly from puzzles to their neighbours.
 
     Args:
       puzzles: uint8[N, cells] with one solution each; each is the start of a walk.
       solutions: uint8[N, cells].
-      ratings: float32[N], as of ``jaxsudoku.rate``.
-      least: least rating of what is collected.
+      ratings: float32[N], as from ``jaxsudoku.rate``.
+      least: minimum rating of collected puzzles.
       seed: seed of all randomness.
 
     Yields:
@@ -81,11 +81,11 @@ def harden(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; the exit status: 0, 1 if it was interrupted, 2 after a usage error."""
+    """Runs the command line; returns the exit status: 0, 1 if interrupted, 2 after a usage error."""
     parser = argparse.ArgumentParser(prog="train.hardening", description="Collects hard 9x9 puzzles near given ones.")
     parser.add_argument("--data", action="append", required=True, metavar="FOLDER", help="data set with ratings")
-    parser.add_argument("--start", type=float, default=10.0, help="least rating of puzzles to start from")
-    parser.add_argument("--least", type=float, default=20.0, help="least rating of puzzles that are collected")
+    parser.add_argument("--start", type=float, default=10.0, help="minimum rating of initial puzzles")
+    parser.add_argument("--least", type=float, default=20.0, help="minimum rating of collected puzzles")
     parser.add_argument("--count", type=int, default=100_000, help="number of puzzles")
     parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="file for the puzzles")
@@ -117,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             screen.show(meter.line(min(len(collected), args.count), args.count), task=True)
             if len(collected) >= args.count:
                 break
-    except KeyboardInterrupt:  # what there is was work of minutes
+    except KeyboardInterrupt:  # the result of minutes of work
         screen.say(f"interrupted: {len(collected):,} puzzles are written")
     screen.clear()
     lines = ("".join(map(str, puzzle)) for puzzle in list(collected)[: args.count])

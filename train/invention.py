@@ -1,8 +1,8 @@
-"""Empty grids: the network invents solved grids, and puzzles are dug out of them.
+"""Self-generated puzzles: the network makes solved grids on empty boards, from which clues are removed.
 
-A game on an empty board, with noise, ends in a grid of the network's own. Clues are removed in random order as far as
-the solution stays unique, and a random number of them is put back, so puzzles of all difficulties between the minimal
-one and the grid itself are offered to the ``curriculum``.
+A game on an empty board, with noise, ends in a solved grid. Clues are removed in random order as far as the solution
+stays unique, and a random number of them is restored, so puzzles of all difficulties between the minimal one and the
+full grid are offered to the ``curriculum``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .games import Games, play
 def invent(
     board: Board, config: GumbelConfig | McgsConfig, forward: Forward, params: Params, grids: int, key: Array
 ) -> Games:
-    """Games on empty boards, which end in as many grids, if they do not fail. Pure.
+    """Plays games on empty boards, each of which ends in a solved grid unless it fails. Pure.
 
     Args:
       board: the board.
@@ -38,13 +38,13 @@ def invent(
 
 
 def remove_clues(board: Board, games: Games, each: int, key: Array, platform: str) -> Array:
-    """Puzzles with one solution, dug out of the grids of solved games, uint8[N * each, cells].
+    """Puzzles with one solution, made by removing clues from grids of solved games, uint8[N * each, cells].
 
     Args:
       board: the board.
-      games: N games; in place of those that failed, others are dug out more than once. If all failed, the puzzles
-        have givens that clash, so that nothing is learned from them.
-      each: puzzles of each grid.
+      games: N games; instead of failed ones, other grids are used more than once. If all failed, the givens of puzzles
+        clash, so that nothing is learned from them.
+      each: number of puzzles per grid.
       key: a JAX key.
       platform: "cpu", "gpu" or "tpu".
     """

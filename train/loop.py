@@ -1,7 +1,7 @@
-"""The loop of a run: units of work on the devices, with reports, validations and checkpoints between them.
+"""The training loop: units of work on the devices, with reports, validations and checkpoints between them.
 
-A unit is a call of a compiled program that makes one or more steps of the optimiser: a step of supervised training, a
-round of self-play. A run that is resumed does what an unbroken one would have done.
+A unit is a call of a compiled program that makes one or more steps of the optimiser: a step of supervised training, or
+a round of self-play. A resumed run gives the same results as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from .validation import Validation
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """Where a run takes place.
+    """Environment of a run.
 
     Attributes:
-      folder: where everything is written.
+      folder: the folder of all output.
       mesh: the devices.
-      processes: the processes, the first of which writes.
+      processes: the processes; the first one writes.
       screen: the terminal.
       tensorboard: whether to write TensorBoard files too.
-      stop_at: the step to end at, with a checkpoint; None for the last one.
+      stop_at: the step at which to end, with a checkpoint; None for the last one.
     """
 
     folder: Path
@@ -56,16 +56,16 @@ class Run:
 
 
 class Training(abc.ABC):
-    """A kind of training, as ``run_training`` repeats it.
+    """Interface of a kind of training, which ``run_training`` runs.
 
     Its state is a NamedTuple with ``step``, ``average``, and ``learner``, the ``TrainState``. Its sums over steps are a
     NamedTuple of float32 scalars, with ``metrics``, and ``others``: the metrics of further networks, or boards, that
-    are learned beside it.
+    are trained as well.
 
     Attributes:
       unit: steps of the optimiser in a unit.
       names: the names of ``others``.
-      nothing: the message of the error if there is no position to learn from.
+      nothing: the error message if there is no position to learn from.
       validation: metrics of the network on the held-out puzzles.
     """
 
@@ -81,7 +81,7 @@ class Training(abc.ABC):
 
     @abc.abstractmethod
     def initial_state(self) -> Any:
-        """The state before the first step, placed on the devices."""
+        """The initial state, placed on the devices."""
 
     @abc.abstractmethod
     def no_sums(self) -> Any:
@@ -96,7 +96,7 @@ class Training(abc.ABC):
 
     @abc.abstractmethod
     def data(self, step: int) -> Iterator[Any]:
-        """The data of every unit after so many steps."""
+        """The data of every unit after this step."""
 
     @abc.abstractmethod
     def further(self, sums: Any) -> dict[str, float]:
@@ -104,21 +104,21 @@ class Training(abc.ABC):
 
     @abc.abstractmethod
     def on_other_devices(self, message: str) -> None:
-        """Reports that the checkpoint is of another number of devices; raises ValueError if it can't be resumed."""
+        """Reports that the checkpoint is from another number of devices; raises ValueError if it can't be resumed."""
 
     def validate(self, state: Any) -> dict[str, float]:
         """The values of a validation, by name."""
         return self.validation(on_one_device(state.average))
 
     def compare(self, state: Any) -> dict[str, dict[str, float]]:
-        """What the networks achieve in the arena, by network and name; none without an arena."""
+        """The results of the networks in the arena, by network and name; empty without an arena."""
         return {}
 
 
 def check_startable(run: Run, config: TrainConfig, resume: bool, **further: Any) -> None:
-    """Checks that a run can start, or resume, in its folder, and that all processes mean the same run.
+    """Checks that a run can start, or resume, in its folder, and that all processes have the same run.
 
-    Of resolved settings, and of further values, JSON by name, which must be the same in all processes.
+    Resolved settings and further values, JSON by name, must be equal in all processes.
 
     Raises:
       FileExistsError, BlockingIOError: the folder is in use, in process 0.
@@ -142,7 +142,7 @@ def check_startable(run: Run, config: TrainConfig, resume: bool, **further: Any)
 
 @contextlib.contextmanager
 def opened(run: Run) -> Iterator[Signals]:
-    """The folder of a run, made and locked by the first process; a signal that ends the run is told how to continue it.
+    """A context with the folder of a run, created and locked by the first process; adds advice to a ``Stop``.
 
     All processes open it together, once each has checked its settings, and connect their devices.
 
@@ -163,7 +163,7 @@ def opened(run: Run) -> Iterator[Signals]:
                 connect(run.mesh)
             yield signals
         except Stop as stop:
-            stop.advice = f"continue with --resume, from {stop.advice or 'what is there'}"
+            stop.advice = f"continue with --resume, from {stop.advice or 'the existing files'}"
             raise
         finally:
             run.screen.clear()
@@ -172,16 +172,16 @@ def opened(run: Run) -> Iterator[Signals]:
 def run_training(training: Training, signals: Signals) -> tuple[Any, float]:
     """Trains from the last checkpoint, or from the initial state, to the last step.
 
-    Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it at once. Of several
-    processes a signal to one ends all, after the same unit.
+    Ctrl-C and SIGTERM end it after the current unit, with a checkpoint; a second signal ends it immediately. With
+    several processes, a signal to one ends all after the same unit.
 
     Returns:
       the last state, and the seconds of the whole run.
 
     Raises:
       FloatingPointError, ValueError: as ``check_metrics``.
-      ImportError: TensorBoard files are wanted and tensorboardX is missing.
-      Stop: a signal ended the run; ``advice`` says where it stands.
+      ImportError: TensorBoard files are requested and tensorboardX is missing.
+      Stop: a signal ended the run; ``advice`` has the step reached.
     """
     run = training.run
     if run.processes.first:
@@ -216,7 +216,7 @@ class _Loop:
         self._between_units = True
 
     def to_the_end(self) -> tuple[Any, float]:
-        """Runs all units; as ``run_training``."""
+        """Runs all units; see ``run_training``."""
         try:
             self._recorder.begin(self._step)
             feed = self._training.data(self._step)
@@ -230,7 +230,7 @@ class _Loop:
                     self._do_what_is_due()
                     self._between_units = True
         except Stop as stop:
-            if self._between_units:  # else a second signal interrupted a unit
+            if self._between_units:  # otherwise a second signal interrupted a unit
                 self._save()
             stop.advice = f"step {self._checkpoints.latest or 0:,} of {self._training.config.steps:,}"
             raise
@@ -249,11 +249,11 @@ class _Loop:
             self._state, self._sums = self._program(self._state, self._sums, data, self._training.steps_key)
         if first:
             self._check()
-            self._recorder.mark(self._step)  # compilation does not count in the pace
+            self._recorder.mark(self._step)  # the pace excludes compilation
         self._recorder.show(self._step, self._sums.metrics)
 
     def _do_what_is_due(self) -> None:
-        """Reports, validates and saves after a unit, where it is time to."""
+        """Reports, validates and saves after a unit, if it is due."""
         training, recorder, step = self._training, self._recorder, self._step
         config = training.config
 
@@ -290,7 +290,7 @@ class _Loop:
 
 
 def no_position(config: TrainConfig) -> str:
-    """What went wrong if no position that is made of puzzles is useful."""
+    """The error message if no position made from puzzles is useful."""
     rules = config.positions.rules
     return f"no position is left open by the rules of kinds ({rules}): choose weaker rules or harder puzzles"
 
@@ -298,7 +298,7 @@ def no_position(config: TrainConfig) -> str:
 def check_metrics(sums: Metrics, step: int, nothing: str, whose: str = "") -> None:
     """Raises FloatingPointError if training has diverged; ValueError with a message if no position is useful.
 
-    ``whose`` loss it is, for the messages.
+    ``whose`` names the owner of the loss in messages.
     """
     if float(sums.made) and not float(sums.positions):
         raise ValueError(nothing.replace("no position", f"no position{whose}", 1))

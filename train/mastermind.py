@@ -2,12 +2,12 @@
 
     python -m train.mastermind --output runs/mastermind
 
-makes training data from small games (``mastermind_guesses``) and trains the network on them. Then come rounds of play:
+makes training data from small games (``mastermind_guesses``) and trains the network on them. Rounds of play follow:
 ``lookahead`` plays the games of ``--played`` with the network, guesses at the positions that it reaches are added, and
-the network is trained further on all guesses so far. It is written as ``value.safetensors``, that of an earlier round
-as ``round-N.safetensors``. Games of ``--held-out`` are only measured. Guesses and the networks of rounds stay in the
-folder, so a run that was interrupted does not make them again. Guesses at any positions serve other runs too, those of
-play runs with the same network.
+the network is trained further on all guesses so far. It is written as ``value.safetensors``, networks of earlier rounds
+as ``round-N.safetensors``. Games of ``--held-out`` are only used for measurements. Guesses and networks of rounds are
+kept in the folder, so an interrupted run does not make them again. Guesses at arbitrary positions can also be used by
+other runs, guesses of play by runs with the same network.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from jaxsudoku.runtime.terminal.streams import print_error
 
 from .mastermind_guesses import Guesses, GuessesConfig, cached_guesses, parse_game
 
-#: Groups, guesses and parts of a batch; fewer where they do not fit.
+#: Maximum numbers of groups, guesses and parts in a batch.
 _GROUPS, _GUESSES, _PARTS = 8, 512, 2048
 
 #: Exit status of a process that was interrupted.
 _INTERRUPTED = 130
 
-#: Guesses that are so much worse than the best of their group are left out: no player would choose them.
+#: Guesses that are worse than the best of their group by more than this are left out, as no player would choose them.
 _WORSE = 40.0
 
-#: What the network is called in the run's folder, and that of an earlier round.
+#: File names of the network and of networks of earlier rounds in the run's folder.
 _FILE, _ROUND = "value.safetensors", "round-{}.safetensors"
 
 
@@ -58,14 +58,14 @@ class ValueTrainConfig(Config):
     Attributes:
       games: pegs and colours of the games to learn from, at any positions.
       played: pegs and colours of the games to play.
-      held_out: pegs and colours of games that the network is measured on, but does not see.
-      rounds: rounds of play.
+      held_out: pegs and colours of games for measurements only.
+      rounds: number of rounds of play.
       steps: steps of the optimiser, in each round and before the first.
-      learning_rate: the first rate; it falls to 0 by a cosine.
-      weight_decay: of AdamW.
-      temperature: guesses; the loss compares the choices among guesses at this temperature.
-      absolute: weight of the error of the totals themselves.
-      seed: of the guesses, of the first weights and of the batches.
+      learning_rate: initial learning rate, with cosine decay to 0.
+      weight_decay: weight decay of AdamW.
+      temperature: temperature, in guesses, of the choices among guesses that the loss compares.
+      absolute: weight of the error of totals in the loss.
+      seed: seed of guesses, initial weights and batches.
     """
 
     games: tuple[str, ...] = ("3x6", "3x8", "3x10", "4x4", "4x5", "4x6", "4x7", "5x3", "5x4", "5x5", "6x3", "6x4")
@@ -96,14 +96,14 @@ class ValueTrainConfig(Config):
 
 
 class Batch(NamedTuple):
-    """Some groups of guesses, padded.
+    """A padded batch of groups of guesses.
 
     Attributes:
       inputs: features of parts, [_PARTS].
       totals: float32[_PARTS], their totals.
-      guess: int32[_PARTS], the guess of each part; _GUESSES where there is none.
+      guess: int32[_PARTS], the guess of each part; _GUESSES for padding.
       fixed: float32[_GUESSES], the totals of guesses without these parts.
-      group: int32[_GUESSES], the group of each guess; _GROUPS where there is none.
+      group: int32[_GUESSES], the group of each guess; _GROUPS for padding.
     """
 
     inputs: Features
@@ -124,8 +124,8 @@ def train(
 
     Args:
       config, guesses, sizes: the settings.
-      folder: for the guesses of games.
-      report: called with values by name: of each game when its guesses are made, and of each tenth of the run.
+      folder: the folder for guesses of games.
+      report: called with values by name: for each game when its guesses are made, and for each tenth of the run.
 
     Raises:
       FloatingPointError: the loss is not finite.
@@ -147,7 +147,7 @@ def train(
 
 
 class _Run:
-    """A run: the guesses so far, and the network."""
+    """State of a run: the guesses so far, and the network."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class _Run:
         folder.mkdir(parents=True, exist_ok=True)
 
     def take(self, name: str, game: str, player: Path | None = None, learned: bool = True) -> None:
-        """Adds guesses of a game under a name, at any positions or at those that a network reaches."""
+        """Adds guesses of a game under a name, at arbitrary positions or at those that a network reaches."""
         made = cached_guesses(parse_game(game), self._guesses, self._config.seed, self._folder, player)
         if learned and not _choices(made):
             raise ValueError(f"{name}: no position there has a choice to learn from")
@@ -182,7 +182,7 @@ class _Run:
         return time.monotonic() - self._begun
 
     def resumed(self, path: Path) -> bool:
-        """Loads the network of an earlier run with the same settings, if a file has it."""
+        """Loads the network of an earlier run with the same settings, if there is one; returns whether there was."""
         if not path.exists():
             return False
         value = LearnedValue.load(path)
@@ -193,7 +193,7 @@ class _Run:
         return same
 
     def trained(self) -> LearnedValue:
-        """The network, trained on the guesses so far from the weights that it has."""
+        """Trains the network on the guesses so far, from its current weights; returns it."""
         config, network = self._config, self._network
         optimiser = _compiled_optimiser(_rule(config.learning_rate, config.steps, config.weight_decay), network)
         step = functools.partial(
@@ -214,7 +214,7 @@ class _Run:
         return dataclasses.replace(value, facts=facts)
 
     def _measured(self, value: LearnedValue) -> dict[str, Any]:
-        """Regret and error of a network on the guesses so far, by their names, and the seconds."""
+        """Regret and error of a network on the guesses so far, by name, and the seconds."""
         data = self._learned | self._held_out
         totals = {name: value.totals_of(made.inputs) for name, made in data.items()}
         return {
@@ -225,7 +225,7 @@ class _Run:
 
 
 def _batches(data: Mapping[str, Guesses], seed: int) -> Iterator[Batch]:
-    """Random batches, each of one game; games with more parts come more often."""
+    """Yields random batches, each of one game; games with more parts are more frequent."""
     random = np.random.default_rng(seed)
     choices = {name: _choices(made) for name, made in data.items()}
     names = list(data)
@@ -247,7 +247,7 @@ def _batches(data: Mapping[str, Guesses], seed: int) -> Iterator[Batch]:
 
 
 def _choices(made: Guesses) -> list[np.ndarray]:
-    """The guesses of each group among which a player might choose, as many as fit in a batch; two at least."""
+    """The guesses of each group that a player might choose, as many as fit in a batch, at least two."""
     totals = made.sums(made.totals)
     found = []
     for start, end in itertools.pairwise(made.groups.tolist()):
@@ -284,7 +284,7 @@ def _network(sizes: ValueConfig, seed: int) -> ValueNetwork:
 
 @functools.lru_cache(maxsize=8)
 def _rule(learning_rate: float, steps: int, weight_decay: float) -> optax.GradientTransformation:
-    """The rule of the optimiser, the same one for the same settings."""
+    """The update rule of the optimiser, cached by settings."""
     schedule = optax.cosine_decay_schedule(learning_rate, steps)
     return optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule, weight_decay=weight_decay))
 
@@ -297,10 +297,10 @@ def _optimiser(rule: optax.GradientTransformation, network: ValueNetwork) -> Any
 def _step(
     network: ValueNetwork, optimiser: Any, batch: Batch, temperature: float, absolute: float, largest: int
 ) -> Array:
-    """A step of the optimiser; the loss before it.
+    """One step of the optimiser; returns the loss before it.
 
-    The loss is the divergence of the choice among the guesses of a position by their predicted totals from that by
-    their true ones (a softmax of minus the totals), and the squared error of the parts in guesses for each code.
+    The loss is the divergence of choices among guesses (softmax of negative totals) by predicted totals from those by
+    true totals, plus the squared error of the parts in guesses per code.
     """
 
     def loss(network: ValueNetwork) -> Array:
@@ -335,7 +335,7 @@ def _sums(values: Array, places: Array, size: int) -> Array:
 
 
 def _log_choice(batch: Batch, totals: Array, temperature: float) -> Array:
-    """The logarithms of the softmax over the guesses of each group, float32[_GUESSES]; 0 where there is no guess."""
+    """The log-softmax over the guesses of each group, float32[_GUESSES]; 0 for padding."""
     logits = jnp.where(batch.group < _GROUPS, -totals / temperature, 0)
     largest = jnp.full(_GROUPS + 1, -jnp.inf).at[batch.group].max(logits)
     shifted = logits - largest[batch.group]
@@ -345,7 +345,7 @@ def _log_choice(batch: Batch, totals: Array, temperature: float) -> Array:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line; the exit status."""
+    """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m train.mastermind", description="Trains the learned value of Mastermind.", allow_abbrev=False
     )
@@ -366,7 +366,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         value = train(config, guesses, sizes, args.output, lambda values: print(json.dumps(values), flush=True))
         value.save(file)
     except KeyboardInterrupt:
-        print_error("train: interrupted; the guesses of games that are done are kept")
+        print_error("train: interrupted; the guesses of finished games are kept")
         return _INTERRUPTED
     except FloatingPointError as error:
         print_error(f"train: error: {error}")

@@ -1,8 +1,8 @@
 """Training data of Mastermind's learned value: guesses at positions, with the totals of the parts that they leave.
 
-Positions are of two kinds: those after any first guess and a good second one, and those that ``lookahead`` reaches with
-a network, from several first guesses. At each, the parts of the best guesses by ``lookahead``'s estimate and of some
-further ones are valued: small parts are solved by ``optimal``'s search, larger ones by a wide search that ends in it.
+There are two kinds of positions: after an arbitrary first guess and a good second one, and those that ``lookahead``
+reaches with a network, from several first guesses. At each, the parts of the best guesses by ``lookahead``'s estimate
+and of some further ones are valued: small parts by ``optimal``'s search, larger ones by a wide search that ends in it.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.files import write_file
 from jaxsudoku.runtime.settings import Config, Natural, Positive
 
-#: Positions of at most so many codes are left out: after one guess, and after two or in play.
+#: Maximum sizes of positions that are left out: after one guess, and after two guesses or in play.
 _LEAST = (8, 12)
 
 
 @dataclasses.dataclass(frozen=True)
 class GuessesConfig(Config):
-    """The training data of a game.
+    """Settings of the training data of a game.
 
     Attributes:
-      positions: the most positions after one guess, and after two; random ones if there are more.
-      reached: the most positions in play.
-      openings: first guesses of the games that are played, the best ones by the estimate.
-      guesses: of a position, the best by the estimate.
-      further: random guesses among the next hundred.
-      exact: codes of a part that is solved.
-      tried: guesses that are tried of a larger part, and a quarter as many of the parts that they leave.
+      positions: maximum number of positions after one guess, and after two; drawn at random if there are more.
+      reached: maximum number of positions in play.
+      openings: number of first guesses in play, the best by the estimate.
+      guesses: number of guesses of a position, the best by the estimate.
+      further: number of random guesses among the next hundred.
+      exact: maximum size of parts that are solved.
+      tried: number of guesses tried for a larger part, and a quarter of it for the parts that they leave.
     """
 
     positions: Positive = 120
@@ -62,11 +62,11 @@ class GuessesConfig(Config):
 
 
 class Guesses(NamedTuple):
-    """Guesses of a game in groups, a group for each position.
+    """Guesses of a game in groups, one group per position.
 
     Attributes:
-      inputs: features of the distinct parts of more than two codes, p of them; they are made anew from a file.
-      positions: the parts themselves.
+      inputs: features of the p distinct parts of more than two codes; recomputed after loading a file.
+      positions: these parts.
       totals: float32[p], their totals.
       fixed: float32[g], for each guess its total without these parts.
       bounds: int64[g + 1], the parts of guess i are ``parts[bounds[i] : bounds[i + 1]]``.
@@ -90,7 +90,7 @@ class Guesses(NamedTuple):
         return self.fixed + np.bincount(guess, np.asarray(totals)[self.parts], len(self.fixed))
 
     def regret(self, totals: AnyArray) -> float:
-        """The loss by choosing guesses by some totals of the parts [p], in guesses for a thousand codes."""
+        """The regret of choosing guesses by these totals of the parts [p], in guesses per thousand codes."""
         chosen, true = self.sums(totals), self.sums(self.totals)
         lost = 0.0
         for start, end in itertools.pairwise(self.groups.tolist()):
@@ -98,9 +98,9 @@ class Guesses(NamedTuple):
         return 1000 * lost / max(float(self.sizes.sum()), 1.0)
 
     def error(self, totals: AnyArray) -> float:
-        """The root mean square error of some totals of the parts [p], in guesses for each code.
+        """The root mean square error of these totals of the parts [p], in guesses per code.
 
-        Parts count by their codes.
+        Parts are weighted by their sizes.
         """
         sizes = self.inputs.sizes
         errors = (np.asarray(totals) - self.totals) / sizes
@@ -116,7 +116,7 @@ def parse_game(text: str) -> PegGame:
 
 
 def make_guesses(game: PegGame, config: GuessesConfig, seed: int, player: Path | None = None) -> Guesses:
-    """Guesses of a game at any positions, or at those that ``lookahead`` reaches with the network of a file."""
+    """Makes guesses of a game at arbitrary positions, or at those that ``lookahead`` reaches with a network file."""
     maker = _Maker(game, config, np.random.default_rng(seed))
     if player is None:
         maker.explore()
@@ -131,8 +131,8 @@ class _Split(NamedTuple):
     Attributes:
       parts, histories: the parts of more than two codes.
       fixed: int64[g], for each guess its total without these parts.
-      lengths: int64[g], how many of these parts it leaves.
-      groups: int64[positions], the guesses of each position, without those that leave it whole.
+      lengths: int64[g], the number of these parts.
+      groups: int64[positions], the number of guesses of each position, without those that do not split it.
     """
 
     parts: Positions
@@ -156,7 +156,7 @@ class _Maker:
         self._sizes: list[np.ndarray] = []
 
     def explore(self) -> None:
-        """Adds guesses at positions after any first guess, and after a candidate there."""
+        """Adds guesses at positions after an arbitrary first guess, and after a candidate second guess."""
         found = self._split(Positions.everything(self._game), [()], [representatives(self._game, ())])
         for least in _LEAST:
             positions, histories = self._some(found.parts, found.histories, least, self._config.positions)
@@ -178,14 +178,14 @@ class _Maker:
     def _some(
         self, positions: Positions, histories: Sequence[History], least: int, number: int
     ) -> tuple[Positions, Sequence[History]]:
-        """Some distinct positions of more than ``least`` codes, as many as ``number``."""
+        """Draws up to ``number`` distinct positions of more than ``least`` codes."""
         _, distinct = Memo(self._game).add(positions)
         large = distinct[positions.sizes[distinct] > least]
         chosen = self._random.permutation(large)[:number]
         return positions.take(chosen), [histories[index] for index in chosen.tolist()]
 
     def _candidates(self, positions: Positions, histories: Sequence[History]) -> list[np.ndarray]:
-        """The guesses of each position that are taken."""
+        """The selected guesses of each position."""
         found = [np.zeros(0, np.int32)] * len(positions)
         best = self._config.guesses
         for index, guesses, _ in self._scorer.ranked(positions, estimate(self._game), histories):
@@ -223,7 +223,7 @@ class _Maker:
         return found
 
     def _relabelled(self, parts: Positions, histories: Sequence[History]) -> tuple[Positions, Sequence[History]]:
-        """Parts that will be solved under a symmetry, so that equivalent ones are the same; others as they are."""
+        """Relabels parts that will be solved, so that equivalent ones become equal; others are unchanged."""
         exact = self._config.exact
         few = [history is None or size <= exact for history, size in zip(histories, parts.sizes.tolist(), strict=True)]
         images = parts.relabelled(self._game)
@@ -231,7 +231,7 @@ class _Maker:
         return Positions.of(sets), [None if each else made for each, made in zip(few, histories, strict=True)]
 
     def guesses(self) -> Guesses:
-        """All that was added."""
+        """All added guesses."""
         positions = self._table.take(np.arange(len(self._table)))
         return Guesses(
             features(self._game, positions),
@@ -252,17 +252,17 @@ _ARRAYS = ("totals", "fixed", "bounds", "parts", "groups", "sizes")
 
 
 class GuessesFileError(ValueError):
-    """A file that holds no guesses of a game; the message names it."""
+    """Raised for a file without guesses of a game; the message names it."""
 
 
 def cached_guesses(
     game: PegGame, config: GuessesConfig, seed: int, folder: Path, player: Path | None = None
 ) -> Guesses:
-    """``make_guesses``, or a file of it in a folder, if they were made before with the same settings and network.
+    """``make_guesses`` with a cache of files in a folder, by settings and network.
 
     Raises:
-      GuessesFileError: the file is damaged, or something else.
-      ValueFileError: the player's file holds no network.
+      GuessesFileError: the file is damaged or has other contents.
+      ValueFileError: the player's file is not a network.
       OSError: it can't be read or written.
     """
     path = folder / f"{game.pegs}x{game.colours}-{_settings(config, seed, player)}.npz"
@@ -283,7 +283,7 @@ def cached_guesses(
 
 
 def _settings(config: GuessesConfig, seed: int, player: Path | None) -> str:
-    """What guesses of a game depend on, as a part of the name of their file."""
+    """The part of a file's name that identifies settings and network."""
     fields = dataclasses.asdict(config) | {"seed": seed}
     for name in ("reached", "openings") if player is None else ("positions",):
         del fields[name]

@@ -1,4 +1,4 @@
-"""The objective: cross-entropy of the open cells' digits and of the value, after every iteration."""
+"""The training objective: cross-entropy of the open cells' digits and of the value, after every iteration."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Metrics(NamedTuple):
     Attributes:
       loss: the loss, times the number of useful positions.
       policy: cross-entropy (nats) over the open cells that the policy is trained on.
-      right: number of those cells whose most probable digit is that of the target.
-      cells: their number.
+      right: number of these cells whose most probable digit is that of the target.
+      cells: number of these cells.
       boards: number of live positions with all cells right.
       alive: number of live positions.
       value: cross-entropy (nats) of the value over the useful positions.
@@ -46,15 +46,15 @@ class Metrics(NamedTuple):
 
 
 class Aux(NamedTuple):
-    """What the objective returns beside the loss.
+    """Results of the objective besides the loss.
 
     Attributes:
       metrics: the metrics.
       carry: the network's features, as in ``Pool``.
       policy: float32[B], mean cross-entropy (nats) over the open cells that the policy is trained on, after the last
         iteration; 0 where there are none.
-      finished: bool[B], the positions with nothing more to learn: the network is sure of all that is right, or they are
-        not useful.
+      finished: bool[B], the positions with nothing more to learn: the network is sure of all correct values, or they
+        are not useful.
     """
 
     metrics: Metrics
@@ -91,11 +91,11 @@ def objective(
     carry: Any = None,
     fresh: Array | None = None,
 ) -> tuple[Array, Aux]:
-    """What positions add to the loss of a batch: summed over microbatches and devices it is that loss.
+    """The contribution of positions to the loss of a batch, which is the sum over microbatches and devices.
 
     The loss of a batch is the mean over open cells of the policy's cross-entropy, and ``value_weight`` times the mean
     over useful positions of the value's, averaged over the iterations with weights that rise linearly from 1 to
-    1 + ``ramp``. Positions without a truth train the value alone.
+    1 + ``ramp``. Positions without a truth train only the value.
 
     Args:
       forward: the network.
@@ -105,7 +105,7 @@ def objective(
       cells: number of open cells in the batch.
       count: number of useful positions in the batch.
       carry: features to continue from, as in ``Pool``; None if all positions are fresh.
-      fresh: bool[B], the positions that start anew, whatever their ``carry``; None for all.
+      fresh: bool[B], the positions that start from a new carry; None for all.
 
     Returns:
       the loss, float32 scalar, and ``Aux``.

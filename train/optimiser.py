@@ -18,16 +18,16 @@ _B2 = 0.99
 #: Root mean square of Muon's updates at a learning rate of 1: about that of Adam's, so that rates compare.
 _MUON_RMS = 0.2
 
-#: Matrices with a side of at most this length are left to Adam.
+#: Matrices with a side of at most this length are trained by Adam.
 _NARROW = 4
 
 
 def make_optimiser(config: OptimiserConfig, steps: int) -> optax.GradientTransformation:
     """The optimiser of a run of ``steps`` steps.
 
-    Muon (Jordan et al. 2024) orthogonalises the updates of each matrix, so that it learns alike in all directions. The
-    leading axes of a parameter count matrices. Vectors, biases and narrow matrices are left to Adam with Nesterov's
-    momentum, and do not decay. AdamW takes all parameters; matrices decay, others do not.
+    Muon (Jordan et al. 2024) orthogonalises the updates of each matrix, so that all directions are learned equally.
+    Leading axes of a parameter index matrices. Vectors, biases and narrow matrices are trained by Adam with Nesterov's
+    momentum, without weight decay. AdamW trains all parameters, with weight decay for matrices only.
     """
 
     def schedule(peak: float) -> optax.Schedule:
@@ -58,7 +58,7 @@ def make_optimiser(config: OptimiserConfig, steps: int) -> optax.GradientTransfo
 
 
 def _muon_axes(path: tuple[Any, ...], leaf: Array) -> MuonDimensionNumbers | None:
-    """The axes of a parameter that Muon treats as a matrix; None for parameters that are left to Adam."""
+    """The axes of a parameter that Muon treats as a matrix; None for parameters trained by Adam."""
     if not _is_matrix(path, leaf) or min(leaf.shape[-2:]) <= _NARROW:
         return None
     return MuonDimensionNumbers(reduction_axis=leaf.ndim - 2, output_axis=leaf.ndim - 1)

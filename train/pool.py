@@ -1,8 +1,8 @@
-"""The pool: positions that are kept from step to step, until the network has solved them or their steps are over.
+"""Pool of positions that are kept over several steps, until the network has solved them or their steps are over.
 
-The features of a network with iterations are kept with their position, and the next step continues from them. So the
-network learns to think long at the price of a few iterations a step. A solved position is replaced by a fresh one in
-the next step, so training time goes to positions that are still hard.
+The features of an iterative network are kept with their position, and the next step continues from them. So the network
+is trained for many iterations at the cost of a few per step. A solved position is replaced by a fresh one in the next
+step, so training time is spent on positions that are still hard.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .positions import Positions
 
 
 class Pool(NamedTuple):
-    """B positions between two steps; a pytree, whose leaves all have the batch first.
+    """State of B positions between two steps; a pytree in which the batch is the first axis of all leaves.
 
     Attributes:
       positions: the positions.
-      carry: the network's features of each, as ``Forward.trace`` returns them, but with the batch first.
-      left: int32[B], steps for which each is still kept; 0 if it is to be replaced.
+      carry: the network's carry, as from ``Forward.unroll``, but with the batch axis first.
+      left: int32[B], steps for which each is still kept; 0 if it will be replaced.
     """
 
     positions: Positions
@@ -34,7 +34,7 @@ class Pool(NamedTuple):
 
 
 def empty_pool(forward: Forward, params: Params, size: int, target: Any = bool) -> Pool:
-    """A pool of ``size`` positions, all of which are to be replaced; ``target`` is the dtype of truth and value."""
+    """A pool of ``size`` positions that will all be replaced; ``target`` is the dtype of truth and value."""
     board = forward.board
 
     def cubes() -> Array:  # an array for each use, as the arrays of the state are donated at every step
@@ -47,7 +47,7 @@ def empty_pool(forward: Forward, params: Params, size: int, target: Any = bool) 
 
 
 def refill(pool: Pool, positions: Positions, key: Array, most: Array) -> tuple[Pool, Array]:
-    """Replaces the positions whose steps are over, by others that are kept for random numbers of steps, 1 to ``most``.
+    """Replaces positions whose steps are over; new ones are kept for random numbers of steps, 1 to ``most``.
 
     Returns:
       the pool, and which of its positions are fresh, bool[B].
@@ -58,7 +58,7 @@ def refill(pool: Pool, positions: Positions, key: Array, most: Array) -> tuple[P
 
 
 def batch_first(carry: Any) -> Any:
-    """Features with the batch axis first, instead of last but one."""
+    """Moves the batch axis of a carry from the last but one to the first place."""
     return jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -2, 0), carry)
 
 

@@ -1,9 +1,9 @@
-"""Positions to train on, made on the device from puzzles and their solutions.
+"""Training positions, made on the device from puzzles and their solutions.
 
-A position is a puzzle with some more cells filled in as in the solution, and with the candidates that rules leave, as a
-solver meets it. In some positions a wrong candidate is then taken as well, and the rules run again, so that the value
-learns which positions are dead. Positions that the rules solve or refute are replaced by others: solvers show no such
-position to a network.
+A position is a puzzle with some more cells filled as in the solution, and with the candidates that rules leave, as in a
+solver. In some positions a wrong candidate is then placed as well, and the rules run again, so that the value learns
+which positions are dead. Positions that the rules solve or refute are replaced by others, as solvers do not evaluate
+them by a network.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jaxsudoku.datasets import Batch
 
 from .train_config import PositionKind, TrainConfig
 
-#: The least loss by which positions are weighted.
+#: Minimum loss used as a weight of positions.
 _LEAST_LOSS = 1e-3
 
 
@@ -32,12 +32,12 @@ class Positions(NamedTuple):
     """Positions and their labels.
 
     Attributes:
-      candidates: bool[B, side, cells], what the network sees.
-      truth: bool or float32[B, side, cells], the probabilities that the policy learns: the solution of the puzzle in
-        live positions, nothing in dead ones, or those of a search. Cells with nothing are not learned from.
-      alive: bool or float32[B], the value to learn: whether the position has a solution, or a number from 0 to 1.
-      useful: bool[B], whether the rules leave the position open; false where too few such positions were found, and
-        the other fields are then undefined.
+      candidates: bool[B, side, cells], the network's input.
+      truth: bool or float32[B, side, cells], the targets of the policy: the solution of the puzzle in live positions,
+        zeros in dead ones, or the probabilities of a search. Cells with zeros are not trained on.
+      alive: bool or float32[B], the target of the value: whether the position has a solution, or a number from 0 to 1.
+      useful: bool[B], whether the rules leave the position open; False if too few such positions were found, and the
+        other fields are then undefined.
     """
 
     candidates: Array
@@ -47,12 +47,12 @@ class Positions(NamedTuple):
 
 
 def puzzles_needed(config: TrainConfig, devices: int) -> int:
-    """Puzzles that a step takes, over all devices; raises ValueError if the batch can't be divided among them."""
+    """Number of puzzles per step, over all devices; raises ValueError if the batch can't be divided among them."""
     return devices * sum(drawn for _, drawn in _parts(config, devices))
 
 
 def fitting_devices(check: Callable[[int], object], most: int) -> int:
-    """The largest number of devices, up to ``most``, for which a check raises no ValueError; 1 if there is none."""
+    """The largest number of devices, up to ``most``, for which ``check`` raises no ValueError; 1 if there is none."""
     for devices in range(most, 1, -1):
         try:
             check(devices)
@@ -65,15 +65,15 @@ def fitting_devices(check: Callable[[int], object], most: int) -> int:
 def sample_batch(
     config: TrainConfig, key: Array, batch: Batch, progress: Array, devices: int, losses: Array | None = None
 ) -> Positions:
-    """A device's positions of a step, of every kind, from its part of the puzzles.
+    """Makes a device's positions of a step, of all kinds, from its part of the puzzles.
 
     Args:
       config: the settings.
       key: a JAX key.
       batch: the device's puzzles.
-      progress: the part of training that is done, float32 from 0 to 1.
+      progress: the share of training that is done, float32 from 0 to 1.
       devices: number of devices that share the step.
-      losses: float32[cells + 1], the policy's loss in positions of each number of open cells; None for equal ones.
+      losses: float32[cells + 1], the policy's loss by number of open cells; None for equal losses.
     """
     first, last = config.positions.initial_hardness, config.positions.final_hardness
     preference = (first + (last - first) * progress) * jnp.log1p(batch.rating)
@@ -111,7 +111,7 @@ def sample_kind(
     size: int,
     by_open: Array | None = None,
 ) -> Positions:
-    """Positions of one kind, at most one of each puzzle.
+    """Makes positions of one kind, at most one of each puzzle.
 
     Args:
       kind: the kind.
@@ -119,7 +119,7 @@ def sample_kind(
       key: a JAX key.
       puzzles: uint8[N, cells], N at least ``size`` and a multiple of 32; each has exactly one solution.
       solutions: uint8[N, cells].
-      preference: float32[N], log-weights by which puzzles are drawn among those that make a useful position.
+      preference: float32[N], log-weights for drawing puzzles among those that give useful positions.
       size: number of positions.
       by_open: float32[cells + 1], further log-weights of positions by their number of open cells; None for none.
     """
@@ -143,13 +143,13 @@ def sample_kind(
 
 
 def settled_cubes(board: Board, cubes: Array, rules: str) -> tuple[Array, Array, Array]:
-    """The candidates that rules leave of bool[B, side, cells], and which positions are refuted and solved, bool[B]."""
+    """The candidates bool[B, side, cells] after rules, and which positions are refuted and solved, bool[B] each."""
     planes, refuted, solved = settle(cubes_to_planes(cubes, board), board, rules)
     return planes_to_cubes(planes, board), unpack_lanes(refuted), unpack_lanes(solved)
 
 
 def _take_wrong(key: Array, cubes: Array, truth: Array) -> Array:
-    """The positions with a random wrong candidate taken in a random open cell, where there is one."""
+    """Places a random wrong candidate in a random open cell of positions, if there is one."""
     open_cells = cubes.sum(axis=1, keepdims=True) > 1
     choices = cubes & ~truth & open_cells
     score = jnp.where(choices, jax.random.uniform(key, cubes.shape), -1.0).reshape(cubes.shape[0], -1)
@@ -162,7 +162,7 @@ def _sample_cells(key: Array, cells: Array, mean: float) -> Array:
     if not mean:
         return jnp.zeros_like(cells)
     number_key, order_key = jax.random.split(key)
-    # rounded down, an exponential variable of this scale has the mean that is wanted
+    # rounded down, an exponential variable of this scale has the requested mean
     scale = 1 / math.log1p(1 / mean)
     number = jnp.floor(jax.random.exponential(number_key, (cells.shape[0], 1)) * scale)
     order = jnp.where(cells, jax.random.uniform(order_key, cells.shape), 2.0)
@@ -171,7 +171,7 @@ def _sample_cells(key: Array, cells: Array, mean: float) -> Array:
 
 
 def _parts(config: TrainConfig, devices: int) -> list[tuple[int, int]]:
-    """For each kind the positions that a device makes, and the puzzles that it draws for them."""
+    """For each kind, the number of positions per device, and of puzzles drawn for them."""
     if config.batch_size % devices:
         raise ValueError(f"batch_size {config.batch_size} can't be divided into equal parts for {devices} devices")
     each = config.batch_size // devices

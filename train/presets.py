@@ -1,4 +1,4 @@
-"""Presets: settings that training begins with, by name."""
+"""Presets: initial settings of training, by name."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ TINY = TrainConfig(
     save_every=20,
 )
 
-#: Positions of the convolutional networks: puzzles as they are, and with further cells filled in, without any rule.
+#: Positions for the convolutional networks: puzzles, unchanged and with further cells filled, without rules.
 _AS_GIVEN = PositionsConfig(
     kinds=(PositionKind("none", share=1, filled=0, wrong=0), PositionKind("none", share=1, filled=12, wrong=0)),
     puzzles_per_position=1,
@@ -73,7 +73,7 @@ _AS_GIVEN = PositionsConfig(
     final_hardness=0.0,
 )
 
-#: The cell CNN as it is taught: easy puzzles as they are given, batches of 64, two rounds through a million puzzles.
+#: The cell CNN as taught: unchanged easy puzzles, batches of 64, two epochs of a million puzzles.
 CELL_CNN = TrainConfig(
     steps=31_250,
     batch_size=64,
@@ -84,7 +84,7 @@ CELL_CNN = TrainConfig(
     optimiser=OptimiserConfig("adamw", learning_rate=1e-3, schedule="middle", warmup=0, weight_decay=0.0, ema=0.99),
 )
 
-#: A small cell CNN that sees planes of digits, for one core and an hour.
+#: A small cell CNN with planes of digits as input, for one core and an hour.
 CELL_CNN_CPU = dataclasses.replace(
     CELL_CNN,
     steps=20_000,
@@ -94,7 +94,7 @@ CELL_CNN_CPU = dataclasses.replace(
     optimiser=OptimiserConfig("adamw", learning_rate=2e-3, warmup=200, ema=0.998),  # Muon's matrices are too large here
 )
 
-#: The house CNN on two million minimal puzzles, as many as its author's.
+#: The house CNN on two million minimal puzzles, the number that its author used.
 HOUSE_CNN = TrainConfig(
     steps=100_000,
     batch_size=1024,
@@ -105,8 +105,8 @@ HOUSE_CNN = TrainConfig(
     optimiser=OptimiserConfig(warmup=500, ema=0.999),
 )
 
-#: A residual network with kernels of houses in every block. It sees puzzles as they are, as one pass fills them, and
-#: positions that naked singles leave, as a search with that rule meets them.
+#: A residual network with kernels of houses in every block. It is trained on unchanged puzzles, for filling in one
+#: pass, and on positions after naked singles, for searches with this rule.
 HOUSE_RESNET = dataclasses.replace(
     HOUSE_CNN,
     data=DataConfig(generate=4_000_000),
@@ -121,7 +121,7 @@ HOUSE_RESNET = dataclasses.replace(
     ),
 )
 
-#: A small form of it, for one core and an hour.
+#: A small version, for one core and an hour.
 HOUSE_RESNET_CPU = dataclasses.replace(
     HOUSE_RESNET,
     steps=20_000,
@@ -135,7 +135,7 @@ HOUSE_RESNET_CPU = dataclasses.replace(
 #: The residual network, trained as ``GPU`` trains CubeNet.
 SE_RESNET = dataclasses.replace(GPU, network=NetworkConfig("se_resnet", SeResNetConfig(dtype="bfloat16")))
 
-#: The transformers, at lower rates: at CubeNet's the loss of ``axial`` stayed near 1.
+#: The transformers, with lower learning rates: with CubeNet's the loss of ``axial`` stayed near 1.
 AXIAL, CELLWISE = (
     dataclasses.replace(
         GPU,

@@ -1,13 +1,13 @@
-"""The processes of a run: what they agree on, how they stop together, and how the end of one ends all.
+"""Coordination of the processes of a run: agreement on settings, stopping together, and detection of failures.
 
-Steps communicate by collectives of the devices. All else goes through the key-value store of JAX's coordination
-service, which process 0 runs: a thread in every process looks there once a second.
+Steps communicate by collectives of the devices. Everything else uses the key-value store of JAX's coordination service,
+which runs in process 0; a thread in every process reads it once a second.
 
-- A signal stops all processes after the same step. Each process tells the step that it has begun; the largest is the
-  last one of all.
-- A process that ends by an error tells why, and the others end with its message.
-- A process that is killed tells nothing. The others notice that its sign of life stays the same, and end with its
-  number. The death of process 0 is noticed by JAX, which ends the others at once, with a message about "the leader".
+- A signal stops all processes after the same step. Each process publishes the step that it has begun; the largest one
+  is the last step of all.
+- A process that ends by an error publishes the cause, and the others end with its message.
+- A process that is killed publishes nothing. The others see that its heartbeat has stopped, and end with its number.
+  JAX detects the death of process 0, and ends the others at once, with a message about "the leader".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import jax
 
-# JAX has no public way to the client of the coordination service; its own multihost_utils takes this one.
+# JAX has no public API for the client of the coordination service; its own multihost_utils uses this one.
 from jax._src.distributed import global_state
 
 from jaxsudoku import distributed
@@ -32,36 +32,36 @@ from jaxsudoku.runtime.terminal.failure import described
 from jaxsudoku.runtime.terminal.stop import Stop
 from jaxsudoku.runtime.terminal.streams import print_error
 
-#: Seconds between two looks at the other processes, of up to 64 processes; more look more rarely.
+#: Seconds between checks of the other processes, for up to 64 processes; longer for more.
 _TICK = 1.0
 
-#: Seconds with the same sign of life after which a process is given up.
+#: Seconds without a new heartbeat after which a process counts as lost.
 _SILENT = 20.0
 
-#: Seconds without a heartbeat after which JAX itself ends all processes, without a message of ours. It counts from the
-#: last heartbeat, which may be half as long ago when a process is killed.
+#: Seconds without a heartbeat of JAX after which JAX itself ends all processes, without our message. They count from
+#: JAX's last heartbeat, up to half of this time before a process is killed.
 HEARTBEAT_TIMEOUT = 50
 
-#: The same after a collective has failed, which shows that some process has ended.
+#: Seconds without a new heartbeat after a failed collective, which shows that some process has ended.
 _SILENT_AFTER_FAILURE = 6.0
 
-#: Seconds in which a process may end by itself, with a message of its own, after another has ended.
+#: Seconds for a process to end by itself, with its own message, after another has ended.
 _GRACE = 5.0
 
 #: The shortest and the longest pause, in seconds, while this process waits for others.
 _SHORTEST, _LONGEST = 0.01, 0.5
 
-#: Numbers the runs of this program, as each has its own keys.
+#: Counter of the runs of this program, each of which has its own keys.
 _runs = itertools.count()
 
 
 def joined() -> int:
-    """The number of processes, 1 if ``jaxsudoku.distributed.start`` joined no others; starts no devices."""
+    """The number of processes; 1 without ``jaxsudoku.distributed.start``. Does not initialize devices."""
     return global_state.num_processes or 1
 
 
 class ProcessError(Exception):
-    """Another process of the run has ended; the message says which one, and why if it is known.
+    """Raised if another process of the run has ended; the message has its number, and the cause if known.
 
     Attributes:
       status: the exit status for this process.
@@ -73,9 +73,9 @@ class ProcessError(Exception):
 
 
 class Processes:
-    """The processes of a run; a context manager, in which each of them looks after the others.
+    """The processes of a run; a context manager that monitors the other processes.
 
-    In a program of one process nothing is watched, and there is nothing to wait for.
+    In a program of one process it monitors nothing and never waits.
 
     Attributes:
       index: the number of this process.
@@ -96,13 +96,13 @@ class Processes:
         self._limit: int | None = None
         self._last = 0
         self._stop = signal.SIGTERM
-        self._lives: dict[int, tuple[str, float]] = {}  # of the others: their sign of life, and when it changed
+        self._lives: dict[int, tuple[str, float]] = {}  # of the others: their heartbeat, and when it changed
         self._ends: dict[int, tuple[ProcessError, float]] = {}  # and how they ended, and when that was seen
         self._thread = threading.Thread(target=self._watch, name="processes", daemon=True)
 
     @property
     def first(self) -> bool:
-        """Whether this is process 0, which writes everything but the others' parts of checkpoints."""
+        """Whether this is process 0, which writes everything except the others' parts of checkpoints."""
         return self.index == 0
 
     @property
@@ -132,17 +132,17 @@ class Processes:
             self._wake.set()
             self._thread.join()
 
-    # ------------------------------------------------------------------ what they tell each other
+    # ------------------------------------------------------------------ exchange of values
 
     def exchange(self, name: str, text: str = "") -> list[str]:
-        """The texts of all processes, in their order; waits for all of them.
+        """The texts of all processes, in the order of their numbers; waits for all of them.
 
-        All processes make the same exchanges in the same order. There is no timeout, as some may have much to do, but
-        the end of another process ends this one too.
+        All processes must make the same exchanges in the same order. There is no timeout, as some may have much work,
+        but the end of another process also ends this one.
 
         Args:
-          name: what is exchanged.
-          text: what this process says.
+          name: the name of the exchange.
+          text: the text of this process.
         """
         if not self.several:
             return [text]
@@ -153,14 +153,14 @@ class Processes:
         while len(found := self._client.key_value_dir_get(folder)) < self.count:
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST)
-        if self._said:  # all have come to this exchange, so they have read the last one
+        if self._said:  # all have reached this exchange, so they have read the previous one
             self._client.key_value_delete(self._said)
         self._said = f"{folder}/{self.index}"
         texts = {_process(key): text.removeprefix("=") for key, text in found}
         return [texts[process] for process in range(self.count)]
 
     def share(self, name: str, jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The results of functions, JSON, in their order: each is called in one process, and its result told to all."""
+        """The results of functions, JSON, in their order: each is called in one process, and its result sent to all."""
         own = [job() for job in jobs[self.index :: self.count]]
         if not self.several:
             return own
@@ -168,7 +168,7 @@ class Processes:
         return [told[job % self.count][job // self.count] for job in range(len(jobs))]
 
     def agree(self, facts: Mapping[str, Any]) -> None:
-        """Raises ValueError unless all processes give the same facts, which are JSON."""
+        """Raises ValueError unless all processes have the same facts, which are JSON."""
         first, *others = map(json.loads, self.exchange("facts", json.dumps(facts)))
         for process, other in enumerate(others, 1):
             if found := differences(first, other):
@@ -177,12 +177,12 @@ class Processes:
     # ------------------------------------------------------------------ stopping together
 
     def ask_to_stop(self, number: int) -> None:
-        """Asks all processes to stop after a step that they agree on; may be called by a handler of signals."""
+        """Requests all processes to stop after a common step; may be called by a signal handler."""
         self._signal = signal.Signals(number).name
         self._wake.set()
 
     def stop_before(self, step: int) -> signal.Signals | None:
-        """The signal for which all processes stop before the unit that ends at this step; None if they do the unit."""
+        """The signal for which all processes stop before the unit that ends at this step; None to continue."""
         if not self.several:
             return None
         with self._lock:
@@ -207,7 +207,7 @@ class Processes:
             self._wake.clear()
 
     def _view(self) -> dict[str, dict[int, str]]:
-        """What all processes have set, by name and process."""
+        """The values that all processes have set, by name and process."""
         found: dict[str, dict[int, str]] = {name: {} for name in ("alive", "signal", "limit", "ended")}
         for key, value in self._client.key_value_dir_get(f"{self._place}/set"):
             found[key.split("/")[-2]][_process(key)] = value
@@ -230,7 +230,7 @@ class Processes:
             self._end(lost)
 
     def _agree_on_the_last(self, view: dict[str, dict[int, str]]) -> None:
-        """The part of this process in the choice of the last step."""
+        """Takes part in the agreement on the last step."""
         signals, limits = view["signal"], view["limit"]
         if self._signal and self.index not in signals:
             self._set("signal", self._signal)
@@ -244,7 +244,7 @@ class Processes:
             self._agreed.set()
 
     def _lost(self, silent: float, grace: float = 0.0) -> ProcessError | None:
-        """The end of another process: one that it told so many seconds ago, or a silence of so many seconds."""
+        """Error of a process that ended ``grace`` seconds ago or sent no heartbeat for ``silent`` s; else None."""
         now = time.monotonic()
         for error, seen in self._ends.copy().values():
             if now - seen >= grace:
@@ -256,7 +256,7 @@ class Processes:
         return ProcessError(f"{which} ended without a word: killed, or out of reach; continue with --resume")
 
     def _lost_soon(self) -> ProcessError | None:
-        """The process whose end made a collective fail; None if all go on."""
+        """Error of the process whose end made a collective fail; None if all are alive."""
         until = time.monotonic() + _SILENT_AFTER_FAILURE + 3 * self._tick
         while time.monotonic() < until:
             if lost := self._lost(_SILENT_AFTER_FAILURE):
@@ -265,7 +265,7 @@ class Processes:
         return None
 
     def _say_end(self, error: BaseException) -> None:
-        """Tells the others of the end of this process; process 0 then waits until they have ended too, or are lost."""
+        """Reports the end of this process; process 0 then waits until the others have ended or are lost."""
         if isinstance(error, ProcessError):
             end = {"message": str(error), "status": error.status}
         elif isinstance(error, Stop):
@@ -279,18 +279,18 @@ class Processes:
             self._outlive()
 
     def _outlive(self) -> None:
-        """Waits in process 0 for the end of the others, as at its own end JAX ends them, without a message of ours."""
+        """Waits in process 0 for the end of the others, as its end makes JAX end them without our message."""
         until, others = time.monotonic() + 2 * _GRACE, set(range(1, self.count))
         while time.monotonic() < until and not set(self._ends) | self._silent() >= others:
             time.sleep(_LONGEST)
-        time.sleep(_LONGEST)  # in which the last one leaves
+        time.sleep(_LONGEST)  # time for the last one to end
 
     def _silent(self) -> set[int]:
         now = time.monotonic()
         return {process for process, (_, seen) in self._lives.copy().items() if now - seen >= _SILENT_AFTER_FAILURE}
 
     def _end(self, error: ProcessError) -> NoReturn:
-        """Ends this process by its watching thread, as the main thread may be waiting for the lost process."""
+        """Ends this process from the monitoring thread, as the main thread may be waiting for the lost process."""
         print_error(f"train: error: {error}")
         self._leaving = True
         try:
@@ -302,7 +302,7 @@ class Processes:
 
 
 def _of_a_collective(error: BaseException | None) -> bool:
-    """Whether an error, or its cause, may be that of a collective or a barrier in which a process is missing."""
+    """Whether an error, or its cause, may come from a collective or barrier in which a process is missing."""
     while error is not None:
         if isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error):
             return True

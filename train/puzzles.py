@@ -1,4 +1,4 @@
-"""The puzzles of a run: from named data sets, or from one that is generated; and held-out ones."""
+"""The puzzles of a run: from named data sets or a generated one; and held-out puzzles."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def load_held_out(config: TrainConfig) -> np.ndarray:
     """The puzzles to validate on, uint8[N, cells]: shipped ones, or those of a file.
 
     Raises:
-      ValueError: none is named and nothing ships for the board; no shipped set and no file has that name; it is of
-        another board; or not all of its puzzles have exactly one solution.
+      ValueError: none is named and nothing ships for the board; there is no shipped set and no file of that name; it is
+        for another board; or not all of its puzzles have exactly one solution.
     """
     board, name, shipped = config.board, config.data.held_out, js.shipped.names()
     if name is None:
@@ -48,12 +48,12 @@ def load_held_out(config: TrainConfig) -> np.ndarray:
 
 
 def check_data(config: TrainConfig, total: int, taker: str) -> None:
-    """Raises ValueError or OSError if the data sets can't be trained on, or puzzles can't be generated as set.
+    """Raises ValueError or OSError if the data sets can't be used, or puzzles can't be generated with the settings.
 
     Args:
       config: the settings.
-      total: puzzles that are taken of all data sets at a time.
-      taker: what takes them, for messages: "a step" or "a round".
+      total: number of puzzles taken from all data sets at a time.
+      taker: the unit that takes them, for messages: "a step" or "a round".
     """
     board, data, needed = config.board, config.data, _of_each(config, total)
     for name in data.datasets:
@@ -73,7 +73,7 @@ def check_data(config: TrainConfig, total: int, taker: str) -> None:
 def open_data(
     config: TrainConfig, held_out: np.ndarray, folder: Path, screen: Screen, processes: Processes
 ) -> list[Dataset]:
-    """The named data sets; if there is none, one that is generated in the folder, as far as it is not there.
+    """The named data sets; if there are none, one generated in the folder (or its missing part).
 
     Process 0 generates it, while the others wait.
     """
@@ -84,7 +84,7 @@ def open_data(
         processes.exchange("data")
         return [datasets.load(folder)]
     meter = Meter()
-    screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they are there")
+    screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they exist")
     excluded = [js.read_puzzles(name, board) for name in data.exclude]
     if board == js.Board.classic():
         excluded.append(held_out)
@@ -98,7 +98,7 @@ def open_data(
         clues=clues_of(data),
         progress=lambda done, count: screen.show(meter.line(done, count), now=True, task=True),
     )
-    screen.clear()  # what follows is another task
+    screen.clear()  # the next line belongs to another task
     processes.exchange("data")
     return [dataset]
 
@@ -106,7 +106,7 @@ def open_data(
 def puzzles_of_steps(
     data: Sequence[Dataset], config: TrainConfig, key: Array, mesh: Mesh, start: int
 ) -> Iterator[Batch]:
-    """The puzzles of every step after ``start`` steps, as ``data_batches``."""
+    """The puzzles of every step after ``start`` steps, as from ``data_batches``."""
     return data_batches(data, config, key, mesh, start, puzzles_needed(config, mesh.size))
 
 
@@ -115,9 +115,9 @@ def data_batches(
 ) -> Iterator[Batch]:
     """Batches of ``total`` puzzles, after ``start`` batches: equally many of each data set, divided among the devices.
 
-    A process makes the rows of its own devices alone; all processes read the same data sets.
+    A process makes only the rows of its own devices; all processes read the same data sets.
 
-    Networks that are not equivariant get each puzzle under a random symmetry of the board.
+    For networks that are not equivariant, a random symmetry of the board is applied to each puzzle.
     """
     each = _of_each(config, total)
     augment = not networks.get(config.network.architecture).equivariant
@@ -134,7 +134,7 @@ def data_batches(
 
 
 def _of_each(config: TrainConfig, total: int) -> int:
-    """Puzzles that are taken of each data set, for so many in all."""
+    """Number of puzzles taken from each data set, for ``total`` in all."""
     return -(-total // max(len(config.data.datasets), 1))
 
 

@@ -1,7 +1,7 @@
-"""Reanalysis (Schrittwieser et al. 2021): positions of failed games are searched again by the present network.
+"""Reanalysis (Schrittwieser et al. 2021): positions of failed games are searched again with the current network.
 
-The new search replaces the improved policy that is kept. If it finds a solution, the game counts as solved from then
-on, and all its positions have certain targets. Positions of solved games have them already, and are not searched again.
+The new search replaces the stored improved policy. If it finds a solution, the game counts as solved from then on, and
+all its positions have exact targets. Positions of solved games have exact targets already, and are not searched again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .games import Games, improved_policy, random_kept
 def reanalyse(
     board: Board, config: GumbelConfig, forward: Forward, params: Params, games: Games, chosen: Array, key: Array
 ) -> Games:
-    """Searches one position of each chosen game that failed, and replaces its targets. Pure.
+    """Searches one position of each chosen failed game, and replaces its targets. Pure.
 
     Args:
       board: the board.
@@ -32,7 +32,7 @@ def reanalyse(
       forward: the network.
       params: its parameters.
       games: T games.
-      chosen: int32[M], indices of games; none twice.
+      chosen: int32[M], distinct indices of games.
       key: a JAX key.
 
     Returns:

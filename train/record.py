@@ -17,12 +17,12 @@ from jaxsudoku.runtime.terminal.progress import Screen, bar, duration
 from .objective import Metrics, summary
 from .train_config import TrainConfig
 
-#: Seconds between two updates of the live line, each of which waits for the device.
+#: Seconds between updates of the live line, each of which waits for the device.
 _PAUSE = 0.5
 
 
 class Recorder:
-    """Writes reports to ``metrics.jsonl`` in the run's folder, to the terminal, and to TensorBoard on request.
+    """Writer of reports to ``metrics.jsonl`` in the run's folder, to the terminal, and to TensorBoard on request.
 
     A terminal shows a live line, and a line for each validation; other outputs get a line for each report.
 
@@ -30,8 +30,8 @@ class Recorder:
       folder: the run's folder; None to write nothing, as in all processes but the first.
       config: the settings.
       screen: the terminal.
-      step: the step that the run continues from; lines of later steps are dropped, as those steps are done again.
-      seconds: seconds of training before.
+      step: the step that the run continues from; lines of later steps are dropped, as these steps are repeated.
+      seconds: seconds of earlier training.
       tensorboard: whether to write TensorBoard files, into ``folder/tensorboard``.
 
     Raises:
@@ -60,11 +60,11 @@ class Recorder:
 
     @property
     def seconds(self) -> float:
-        """Seconds of training in all, including earlier parts of the run."""
+        """Total seconds of training, including earlier parts of the run."""
         return self._before + time.perf_counter() - self._began
 
     def mark(self, step: int) -> None:
-        """Measures the pace from here on, so that time spent on other things than steps does not count."""
+        """Restarts the measurement of the pace, to exclude time not spent on steps."""
         self._since, self._clock = step, time.perf_counter()
 
     def train(self, step: int, sums: Metrics, further: dict[str, float] | None = None) -> None:
@@ -84,20 +84,20 @@ class Recorder:
         self.mark(step)
 
     def compare(self, step: int, found: dict[str, dict[str, float]]) -> None:
-        """Records what networks achieve in the arena, by network and name."""
+        """Records the results of networks in the arena, by network and name."""
         for network, values in found.items():
             self._write("generation", step, {f"{network}/{name}": value for name, value in values.items()})
             self._screen.say(f"arena at {step:,}: {arena_line(network, values)}")
         self.mark(step)
 
     def begin(self, step: int, what: str = "") -> None:
-        """Shows that the steps after this one, or something after it, have begun."""
+        """Shows that the steps after this one, or other work ``what``, have begun."""
         self._screen.show(f"{self._share(step)} {step:,} of {self._steps:,} steps{what}", now=True, task=True)
 
     def show(self, step: int, sums: Metrics) -> None:
         """Updates the live line of a terminal, unless the last update is very recent."""
         if self._live and step > self._since and time.perf_counter() - self._shown >= _PAUSE:
-            values = summary(jax.device_get(sums))  # before the time is taken: the device may be steps behind
+            values = summary(jax.device_get(sums))  # before measuring the time, as the device may be steps behind
             rate = ", ".join([f"{step:,} of {self._steps:,} steps", *self._rate(step, self._pace(step))])
             self._screen.show(f"{self._share(step)} {rate}: {', '.join(_scores(values))}", now=True, task=True)
             self._shown = time.perf_counter()
@@ -112,7 +112,7 @@ class Recorder:
         return bar(step / self._steps if self._steps else 1.0)
 
     def _pace(self, step: int) -> float | None:
-        """Steps a second since the last mark, None if there were none."""
+        """Steps per second since the last mark; None if there were none."""
         return (step - self._since) / (time.perf_counter() - self._clock) if step > self._since else None
 
     def _line(self, step: int, values: dict[str, float], pace: float | None) -> str:
@@ -120,7 +120,7 @@ class Recorder:
         return f"{step:,} of {self._steps:,}: {', '.join([*scores, *self._rate(step, pace), useful])}"
 
     def _rate(self, step: int, pace: float | None) -> list[str]:
-        """The positions per second and the time left, where they are known."""
+        """Positions per second and the time left, if known."""
         if pace is None:
             return []
         left = [f"{duration((self._steps - step) / pace)} left"] if step < self._steps else []
@@ -145,7 +145,7 @@ def _scores(values: dict[str, float]) -> list[str]:
 
 
 def arena_line(network: str, values: dict[str, float]) -> str:
-    """What a network achieves in the arena, for the terminal."""
+    """A network's results in the arena, as a line for the terminal."""
     return (
         f"{network} solved {values['solved']:.1%}, {values['grids']:.1f} grids a game, "
         f"{values['right']:.1%} of the cells before the first error, {values['alone']:.1%} without one"
@@ -153,7 +153,7 @@ def arena_line(network: str, values: dict[str, float]) -> str:
 
 
 def read(path: Path) -> list[dict[str, Any]]:
-    """The lines of a ``metrics.jsonl``, without an incomplete last one; none if there is no file."""
+    """The lines of a ``metrics.jsonl``, without an incomplete last one; empty if there is no file."""
     if not path.exists():
         return []
     text = path.read_text()
@@ -162,7 +162,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _summary_writer(folder: Path, step: int) -> Any:
-    """TensorBoard's writer, which hides what an earlier part of the run wrote for later steps."""
+    """TensorBoard's writer, which hides entries of an earlier part of the run for later steps."""
     try:
         from tensorboardX import SummaryWriter
     except ImportError as error:

@@ -1,11 +1,11 @@
-"""Replay: the last games of a device, and positions to learn from.
+"""Replay buffer of a device's last games, and positions to train on.
 
-A solved game ends in a solution that the search itself has found. So its positions have certain targets, in hindsight:
-the digits of that solution, and a value of 1 where they are all still possible, of 0 in positions that the search has
-left by a proof. Of solved puzzles further positions are made as in supervised training, with more or fewer cells
-filled and by other rules; of failed games only the positions that were searched are used, with the improved policy of
-their one cell and a value of 0, or of the share of cells that the game had filled. Where the solutions are known
-(``truth``), positions of all games have certain targets.
+A solved game ends in a solution that the search has found. So its positions have exact targets in hindsight: the digits
+of this solution, and a value of 1 if all of them are still possible, else 0 (the search has refuted the position). From
+solved puzzles further positions are made as in supervised training, with more or fewer cells filled and by other rules.
+From failed games only searched positions are used, with the improved policy of one cell and a value of 0, or of the
+share of cells that the game had filled. If the solutions are known (``truth``), positions of all games have exact
+targets.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from .games import Games, no_games, random_kept
 from .positions import Positions, puzzles_needed, sample_batch
 from .selfplay_config import ZeroConfig, of_puzzles
 
-#: Games drawn for each position that is wanted of those that were searched.
+#: Number of games drawn per requested searched position.
 _DRAWN = 4
 
-#: The surprise that every game has beside that of its searches (nats), so that each can be drawn.
+#: Surprise (nats) added to that of a game's searches, so that every game can be drawn.
 _SURPRISE = 0.1
 
-#: How positions of failed games are labelled.
+#: Labels of positions of failed games.
 Value = Literal["lost", "filled", "truth"]
 
-#: The highest value of a failed game.
+#: Maximum value of a failed game.
 _FILLED = 0.99
 
 
 class Replay:
-    """A buffer of flashbax for the games of one device, and what is made of them. Its functions are pure.
+    """A buffer of flashbax for the games of one device, and training positions from it. Its functions are pure.
 
     Args:
       config: the resolved settings.
@@ -80,7 +80,7 @@ class Replay:
 
     @functools.cached_property
     def _buffer(self) -> Any:
-        """The functions of flashbax; made late, as the number of CPU devices can't be set once the backend is asked."""
+        """The functions of flashbax; created after the number of CPU devices is set."""
         if not self._priority:
             return flashbax.make_item_buffer(self._room, 1, self._drawn, add_batches=True)
         return flashbax.make_prioritised_item_buffer(
@@ -96,7 +96,7 @@ class Replay:
         """The empty buffer."""
         one = no_games(self._config.board, 1, self._config.replay.kept_positions)
         empty = self._buffer.init(jax.tree.map(lambda leaf: leaf[0], one))
-        # flashbax's weak types would make the first round a program of its own
+        # flashbax's weak types would give the first round a separate program
         return jax.tree.map(lambda leaf: leaf.astype(leaf.dtype), empty)
 
     def check_memory(self) -> None:
@@ -112,7 +112,7 @@ class Replay:
             )
 
     def add(self, buffer: Any, games: Games) -> Any:
-        """The buffer with further games; the oldest are dropped."""
+        """Adds games to the buffer; the oldest are dropped."""
         after = self._buffer.add(buffer, games)
         if not self._priority:
             return after
@@ -121,12 +121,12 @@ class Replay:
         return self._buffer.set_priorities(after, places, surprise + _SURPRISE)
 
     def update(self, buffer: Any, key: Array, change: Callable[[Games, Array], Games]) -> Any:
-        """The buffer with some of its games changed, ``reanalyse`` times as many as a round has; priorities stay.
+        """Changes some games of the buffer, ``reanalyse`` times the number of a round; priorities are unchanged.
 
         Args:
           buffer: the buffer, not empty.
           key: a JAX key.
-          change: (all games, indices of the chosen ones, none twice) to all games.
+          change: (all games, distinct indices of the chosen ones) -> all games.
         """
         room, size = self._room, self._reanalysed
         filled = jnp.where(buffer.is_full, room, buffer.current_index)
@@ -136,7 +136,7 @@ class Replay:
         return buffer.replace(experience=jax.tree.map(lambda leaf: leaf[None], changed))
 
     def drawn(self, key: Array, buffer: Any) -> Games:
-        """Games of the buffer, as many as the positions of a step are made of."""
+        """Draws the games for the positions of a step from the buffer."""
         draw_key, order_key = jax.random.split(key)
         games: Games = self._buffer.sample(buffer, draw_key).experience
         if self._priority:  # these come in the order of the buffer
@@ -160,12 +160,12 @@ class Replay:
         found: Positions = jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts)
         if self._augment:
             found = turned(self._config.board, found, turn_key)
-        # a network may divide by the number of candidates
+        # networks may divide by the number of candidates
         return found._replace(candidates=found.candidates | ~found.useful[:, None, None])
 
 
 def turned(board: Board, positions: Positions, key: Array) -> Positions:
-    """Every position under a random symmetry of its own."""
+    """Applies a random symmetry to each position."""
     size = len(positions.alive)
     drawn = symmetry.sample(key, board, (size,))
 
@@ -176,17 +176,17 @@ def turned(board: Board, positions: Positions, key: Array) -> Positions:
 
 
 def _failed(games: Games) -> Games:
-    """The games, in which those that did not fail keep no position."""
+    """The games, without kept positions of games that did not fail."""
     failed = games.status == Status.UNSOLVED
     return games._replace(kept=games.kept._replace(searched=jnp.where(failed, games.kept.searched, 0)))
 
 
 def _solved_puzzles(games: Games, known: bool = False) -> Batch:
-    """The puzzles of solved games with their solutions; the others are made invalid, so that rules refute them.
+    """The puzzles of solved games with their solutions; others are replaced by invalid ones, which rules refute.
 
-    Where the solutions are known, the games need not be solved.
+    If the solutions are known, the games need not be solved.
 
-    The rating of a puzzle is the number of grids that its game took, so hard ones may be preferred.
+    The rating of a puzzle is the number of grids of its game, so hard ones can be preferred.
     """
     solved = (games.status == Status.SOLVED)[:, None] | (known & (games.status == Status.UNSOLVED)[:, None])
     puzzles = jnp.where(solved, games.puzzles, 1).astype(jnp.uint8)
@@ -195,15 +195,15 @@ def _solved_puzzles(games: Games, known: bool = False) -> Batch:
 
 
 def searched_positions(board: Board, games: Games, key: Array, size: int, value_of_failed: Value = "lost") -> Positions:
-    """Positions that games searched, at most one of each of the N games.
+    """Positions searched in games, at most one of each of the N games.
 
     Args:
       board: the board.
       games: N games, N at least ``size``.
       key: a JAX key.
       size: number of positions.
-      value_of_failed: the value of positions of failed games: 0 (lost), the share of the empty cells that the game had
-        filled (filled), or by the solution, which is known, as that of solved games (truth).
+      value_of_failed: the value of positions of failed games: 0 (lost), the share of empty cells that the game had
+        filled (filled), or from the known solution, as in solved games (truth).
     """
     place_key, order_key = jax.random.split(key)
     kept, number = games.kept, jnp.arange(len(games.status))

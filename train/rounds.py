@@ -1,7 +1,7 @@
 """One round of self-play as a compiled program: games, then steps of the optimiser (the Anakin pattern).
 
-Every device plays its own games and keeps them in its own buffer; gradients are summed over all. All randomness comes
-from the key, the number of steps done and the device's number, so a round depends on its state alone.
+Every device plays its own games and keeps them in its own buffer; gradients are summed over all devices. All randomness
+comes from the key, the number of steps done and the device's number, so a round depends only on its state.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .replay import Replay
 from .selfplay_config import ZeroConfig
 from .step import Step, TrainState, initial_state, make_forward, make_step, place, shardings_of
 
-#: Separates the randomness of games from that of steps.
+#: Random stream of games, separate from that of steps.
 _GAMES = 0x51ED270B
 
 
@@ -39,8 +39,8 @@ class ZeroState(NamedTuple):
     """The state of a run between two rounds; a pytree.
 
     Attributes:
-      learner: the state of training of the network that plays.
-      rivals: those of the networks that learn beside it.
+      learner: the training state of the network that plays.
+      rivals: the training states of the other networks.
       buffer: the games of every device: flashbax's state, with an axis of devices before its own.
     """
 
@@ -63,14 +63,14 @@ class Played(NamedTuple):
     """Sums over games, float32.
 
     Attributes:
-      games: all games.
-      solved: those that were solved.
-      failed: those whose budget was spent.
-      without: those of puzzles without a solution, which nothing is learned from.
+      games: number of games.
+      solved: solved games.
+      failed: games whose budget was spent.
+      without: games of puzzles without a solution, which are not trained on.
       iterations: grids evaluated.
       calls: positions evaluated by the network.
-      boards: games on empty boards, which are not among the others.
-      invented: those that ended in a solved grid.
+      boards: games on empty boards, which do not count as ``games``.
+      invented: games on empty boards that ended in a solved grid.
     """
 
     games: Array
@@ -87,9 +87,9 @@ class Sums(NamedTuple):
     """Sums over rounds.
 
     Attributes:
-      metrics: those of the steps of the network that plays.
-      others: those of its rivals.
-      played: those of the games.
+      metrics: metrics of the network that plays.
+      others: metrics of its rivals.
+      played: sums over games.
     """
 
     metrics: Metrics
@@ -154,7 +154,7 @@ def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
 
 
 def round_at(config: ZeroConfig, step: int, mesh: Mesh) -> jax.stages.Wrapped:
-    """The round that ends with a step, of ``compiled_round``: its networks have the iterations of that time."""
+    """The ``compiled_round`` that ends with a step, for networks with the iterations of that step."""
     return compiled_round(config, *networks_at(config, step), mesh)
 
 
@@ -173,8 +173,8 @@ def compiled_round(config: ZeroConfig, forwards: tuple[Forward, ...], actor: For
 
     Args:
       config: the resolved settings.
-      forwards: the networks that learn, first of the one that plays.
-      actor: the network that plays, of the same parameters, with their average.
+      forwards: the networks that learn, first the one that plays.
+      actor: the network that plays, with the averaged parameters of the first.
       mesh: the devices.
     """
     acting, learning = make_acting(config, actor, mesh), make_learning(config, forwards, mesh)
@@ -190,7 +190,7 @@ def compiled_round(config: ZeroConfig, forwards: tuple[Forward, ...], actor: For
 def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
     """The games of a round, (state, puzzles, key) -> (state, sums of games), as a pure function.
 
-    Puzzles are uint8[games * offered, cells]; None if the network invents them.
+    Puzzles are uint8[games * offered, cells]; None if the network generates them.
     """
     platform, board, devices = kind(mesh.devices.flat[0]), config.board, mesh.size
     search, replay, stream = config.play.search(board, platform), Replay(config, devices), config.stream
@@ -246,7 +246,7 @@ def make_acting(config: ZeroConfig, actor: Forward, mesh: Mesh) -> Any:
 def make_learning(config: ZeroConfig, forwards: tuple[Forward, ...], mesh: Mesh) -> Any:
     """The steps of a round, (state, sums, key) -> (state, sums), as a pure function.
 
-    All networks are offered the same positions, unless these are drawn by each network's losses (``loss_weight``).
+    All networks get the same positions, unless these are drawn by each network's losses (``loss_weight``).
     """
     replay = Replay(config, mesh.size)
 

@@ -2,10 +2,9 @@
 
     python -m train.selfplay --board 4 --minutes 5 --output runs/zero4
 
-plays puzzles by Gumbel MuZero search, learns from what the search found, and plays better. It writes checkpoints of
-everything, also of the games that are kept, ``metrics.jsonl`` and, at the end, the averaged parameters as
-``network.safetensors`` with their card. ``--resume`` continues an interrupted run; on a CPU it ends in the same
-weights, bit for bit.
+alternates games by Gumbel MuZero search with training on their results. It writes checkpoints of the whole state,
+including the replay buffer, ``metrics.jsonl`` and, at the end, the averaged parameters as ``network.safetensors`` with
+their card. ``--resume`` continues an interrupted run; on a CPU it ends with the same weights, bit for bit.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ from .step import TrainState, load_start, make_forward, saved_forward
 from .stream import Stream
 from .validation import Validation
 
-#: Rounds that are timed for ``--minutes`` after the first, which compiles, and the share of the time that rounds and
-#: validations may take, beside checkpoints and the end.
+#: Number of rounds timed for ``--minutes`` after the first, which compiles, and the share of the time available for
+#: rounds and validations; the rest is for checkpoints and the end.
 _TRIAL, _PLAYED = 3, 0.9
 
 
@@ -65,9 +64,8 @@ def self_play(
 
     Args:
       config: the settings.
-      folder: where the puzzles (if generated), checkpoints, metrics and the network are written.
-      minutes: time of the whole run, which sets its steps in place of the settings; a resumed run keeps those that it
-        began with.
+      folder: the folder for puzzles (if generated), checkpoints, metrics and the network.
+      minutes: time of the whole run, which determines the steps instead of the settings; a resumed run keeps its steps.
       resume: continue the run in the folder, if there is one.
       tensorboard: write TensorBoard files too.
       stop_at: end after the round that reaches this step, with a checkpoint; None for the last one.
@@ -116,7 +114,7 @@ class SelfPlay(Training):
         )
 
     def set_steps(self, end: float) -> None:
-        """Sets the steps to those that can be done until a time, in all processes to those of the first one."""
+        """Sets the steps to those that can be done until a time, measured in the first process."""
         steps = int(self.run.processes.exchange("steps", str(_steps_until(end, self)))[0])
         self.config = dataclasses.replace(self.config, steps=steps)
 
@@ -141,7 +139,7 @@ class SelfPlay(Training):
         raise ValueError(f"{message}, and there are {devices}: resume on as many, of any number of processes")
 
     def compare(self, state: ZeroState, test: bool = False) -> dict[str, dict[str, float]]:
-        """As of ``Training``; or the test at the end."""
+        """``Training.compare``, or the test at the end."""
         playing = {
             learner.network.architecture: (_in_arena(learner), on_one_device(trained.average))
             for learner, trained in self._learners(state)
@@ -150,11 +148,11 @@ class SelfPlay(Training):
         return arena.compare(playing, self.run.processes) if arena else {}
 
     def _learners(self, state: ZeroState) -> Iterator[tuple[ZeroConfig, TrainState]]:
-        """The settings and the states of all networks, first of the one that plays."""
+        """The settings and the states of all networks, first the one that plays."""
         return zip(self.config.learners(), (state.learner, *state.rivals), strict=True)
 
     def network(self, state: ZeroState, seconds: float) -> networks.Network:
-        """The network that plays, of the last state; after the last step all networks are tested and saved."""
+        """The network that plays, from the last state; after the last step all networks are tested and saved."""
         trained = [
             networks.Network(learner.network.architecture, saved_forward(learner), jax.device_get(each.average))
             for learner, each in self._learners(state)
@@ -168,7 +166,7 @@ class SelfPlay(Training):
         return trained[0]
 
     def _save(self, learner: ZeroConfig, network: networks.Network, tested: Any, seconds: float) -> None:
-        """Validates and saves a network with what it achieved in the test, values by name."""
+        """Validates and saves a network with its test results, values by name."""
         file, validation, processes = "network", self.validation, self.run.processes
         if network.name in self.names:
             file = f"network-{network.name}"
@@ -179,7 +177,7 @@ class SelfPlay(Training):
 
 
 def _in_arena(learner: ZeroConfig) -> Forward:
-    """A network as it plays in the arena."""
+    """A network with its settings for the arena."""
     last, chosen = learner.iterations_at(learner.steps), learner.arena.arena_iterations
     return make_forward(learner, last if last is None or chosen is None else chosen)
 
@@ -193,9 +191,9 @@ def _check_devices(config: ZeroConfig, devices: int) -> None:
 
 
 def _check(config: ZeroConfig, devices: int, *, timed: bool = False) -> Stream:
-    """Raises the errors of ``self_play`` that resolved settings cause, before anything is written; the puzzles.
+    """Raises errors of ``self_play`` caused by resolved settings, before anything is written; returns the puzzles.
 
-    With ``timed`` the steps do not count, as the time sets them.
+    With ``timed`` the steps are not checked, as they are determined by the time.
     """
     if config.steps % config.play.updates and not timed:
         raise ValueError(f"steps {config.steps} must be a multiple of updates, {config.play.updates}")
@@ -209,7 +207,7 @@ def _check(config: ZeroConfig, devices: int, *, timed: bool = False) -> Stream:
 
 
 def _steps_until(end: float, training: SelfPlay) -> int:
-    """The steps that can be done until a time, by the time of a few rounds that are then forgotten, and of a check."""
+    """The number of steps possible until a time, measured by a few discarded rounds and a validation."""
     begun, config = time.perf_counter(), training.config
     state, sums = training.initial_state(), training.no_sums()
     rounds, run = training.data(0), training.program(config.steps)
@@ -230,13 +228,13 @@ def _steps_until(end: float, training: SelfPlay) -> int:
 
 def _add_flags(parser: argparse.ArgumentParser) -> None:
     time_of_run = parser.add_mutually_exclusive_group()
-    text = "of the whole run; sets the steps, by the time of its first rounds"
+    text = "time of the whole run, which determines the steps, measured by the first rounds"
     time_of_run.add_argument("--minutes", type=float, metavar="N", help=f"minutes {text}")
     time_of_run.add_argument("--hours", type=float, metavar="N", help=f"hours {text}")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; the exit status: 0, 1 if training failed, 2 after a usage error, 128 + a signal."""
+    """Runs the command line; returns 0, 1 if training failed, 2 after a usage error, or 128 + a signal."""
 
     def run(config: ZeroConfig, args: argparse.Namespace) -> None:
         minutes = args.minutes if args.hours is None else 60 * args.hours

@@ -1,4 +1,4 @@
-"""Settings of self-play: those of supervised training, how games are played and kept, and how generations compare."""
+"""Settings of self-play: supervised settings, games, replay, and the comparison of generations."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .train_config import NetworkConfig, TrainConfig
 
 @dataclasses.dataclass(frozen=True)
 class PlayConfig(Config):
-    """How games are played, and which are kept.
+    """Settings of games.
 
     Attributes:
       games: games of a round, over all devices.
       updates: steps of the optimiser in a round, after its games.
       method: the search: gumbel, or mcgs, graph search in which a move is any digit of any cell.
       simulations: simulations of a search.
-      considered: most digits considered at the root, with gumbel.
+      considered: maximum number of digits considered at the root, with gumbel.
       temperature: scale of the Gumbel noise on the network's logits at the root, with gumbel.
       cell: the cell that moves fill, with gumbel. fewest: the first of those with fewest candidates; likely, doubtful:
-        among those with fewest the one whose digit the network is most, or least, confident of; surest: of all cells
-        the one whose digit it is most confident of, which spares most games from going back where rules are weak.
+        among these, the cell with the network's most or least confident digit; surest: the cell with the most confident
+        digit of all, which avoids most backtracking if rules are weak.
       rules: rules applied after every move until nothing changes: none, naked, singles or locked. With none only moves
         fill cells, even cells with one digit left.
       budget: grids after which a game has failed.
-      backtracking: whether a game goes back from positions that the search refutes; without it, it has then failed.
+      backtracking: whether a game backtracks from positions that the search refutes; without it, it has then failed.
       truth: whether the solutions are known, as in DeepSudoku: games begin with random cells filled, by the policy's
         loss at each number of open cells; they end at their first wrong digit; and positions that they evaluated are
         labelled by the solution. For the method mcgs without backtracking.
@@ -76,12 +76,12 @@ class StreamConfig(Config):
     """The puzzles that are played.
 
     Attributes:
-      puzzles: a file of puzzles to play, in place of those that ``data`` names; their solutions are not read.
-      source: puzzles of the file or the data; or empty, puzzles that are dug out of grids which the network has
-        invented, from empty boards.
-      dug: puzzles that are dug out of an invented grid.
-      offered: puzzles offered for each game; those are played of which the network is least sure whether it could fill
-        in all cells at once.
+      puzzles: a file of puzzles to play, instead of those of ``data``; their solutions are not read.
+      source: puzzles, of the file or the data; or empty, self-generated puzzles: clues are removed from grids that the
+        network has made from empty boards.
+      dug: number of puzzles made from each self-generated grid.
+      offered: puzzles offered for each game; those are played for which the network is most uncertain whether it could
+        fill in all cells at once.
     """
 
     puzzles: str | None = None
@@ -92,25 +92,25 @@ class StreamConfig(Config):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.puzzles is not None and self.source == "empty":
-            raise ValueError("puzzles is for the source puzzles; with the source empty the network invents them")
+            raise ValueError("puzzles is for the source puzzles; with the source empty the network generates them")
         if self.source != "empty" and self.dug != StreamConfig.dug:
             raise ValueError("dug is for the source empty")
 
 
 @dataclasses.dataclass(frozen=True)
 class ReplayConfig(Config):
-    """Which games are kept, and what is learned from them.
+    """Settings of the replay buffer and of training positions.
 
     Attributes:
-      buffer: games that are kept, over all devices; the oldest are dropped.
-      kept_positions: searched positions that are kept of each game, drawn at random.
-      searched: the share of a batch that are such positions; the others are made of solved puzzles.
+      buffer: number of games kept, over all devices; the oldest are dropped.
+      kept_positions: number of searched positions kept of each game, drawn at random.
+      searched: share of positions labelled by search in a batch; the others are made from solved puzzles.
       failed_value: the value of positions of failed games: lost, which is 0, or filled, the share of the empty cells
         that the game had filled at its end.
-      learned: the games whose searched positions are learned from: all, or those that failed.
-      priority: exponent of a game's surprise, how far its searches have changed the network's policies, by which games
-        are drawn; 0 for all alike.
-      reanalyse: kept games that are looked at again in a round, as a share of ``games``; of those that failed, one
+      learned: the games whose searched positions are trained on: all, or failed ones.
+      priority: exponent of a game's surprise (the change of the network's policies by its searches) in the weight with
+        which games are drawn; 0 for equal weights.
+      reanalyse: number of kept games that are examined again in a round, as a share of ``games``; in failed ones, one
         position is searched again.
     """
 
@@ -136,15 +136,15 @@ class ReplayConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class ArenaConfig(Config):
-    """How the network is compared with those before it, at every validation.
+    """Settings of the comparison of generations at every validation.
 
     Attributes:
-      arena_puzzles: puzzles that every generation plays, and as many for the test at the end; 0 for no arena. They are
-        drawn from the file of puzzles, which then plays the others, or from the held-out puzzles.
+      arena_puzzles: number of puzzles that every generation plays, and of those for the test at the end; 0 for no
+        arena. They are drawn from the file of puzzles, and not used for training, or from the held-out puzzles.
       arena_simulations: simulations of a search.
       arena_rules: rules applied after every move until nothing changes.
       arena_budget: grids after which a game has failed.
-      arena_iterations: iterations of the networks, if they have any; None for those that they learn with at the end.
+      arena_iterations: iterations of iterative networks; None for those at the end of training.
     """
 
     arena_puzzles: Natural = 0
@@ -165,15 +165,14 @@ class ArenaConfig(Config):
 class ZeroConfig(TrainConfig):
     """Settings of self-play.
 
-    ``data`` names the puzzles that are played; nothing reads their solutions, but those of ``held_out`` for validation.
+    ``data`` names the puzzles that are played; only solutions of ``held_out`` are read, for validation.
 
     Attributes:
-      play: how games are played.
+      play: settings of games.
       stream: the puzzles that are played.
-      replay: what is learned from games.
-      arena: how generations are compared.
-      rivals: architectures that learn beside the network that plays, and are offered the same positions, as NAME or
-        NAME:SIZE=NUMBER,...
+      replay: settings of the replay buffer.
+      arena: settings of the comparison of generations.
+      rivals: further architectures that are trained on the same positions, as NAME or NAME:SIZE=NUMBER,...
     """
 
     rivals: tuple[str, ...] = ()
@@ -209,7 +208,7 @@ class ZeroConfig(TrainConfig):
                 raise ValueError(f"rivals: {error}") from None
 
     def learners(self) -> tuple[Self, ...]:
-        """The resolved settings of every network that learns, first of the one that plays.
+        """The resolved settings of every network that learns, first the one that plays.
 
         Raises:
           ValueError: two networks of the same architecture.
@@ -222,7 +221,7 @@ class ZeroConfig(TrainConfig):
 
 
 def parse_network(text: str) -> NetworkConfig:
-    """A network from its architecture and sizes, as NAME or NAME:SIZE=NUMBER,...; raises ValueError for others."""
+    """Parses NAME or NAME:SIZE=NUMBER,..., an architecture with sizes; raises ValueError for others."""
     name, _, sizes = text.partition(":")
     values = {}
     for part in sizes.split(",") if sizes else ():
@@ -235,7 +234,7 @@ def parse_network(text: str) -> NetworkConfig:
 
 
 def of_puzzles(config: ZeroConfig, devices: int) -> ZeroConfig:
-    """The settings of the part of a batch that is made of solved puzzles."""
+    """The settings for the part of a batch that is made from solved puzzles."""
     if config.batch_size % devices:
         raise ValueError(f"batch_size {config.batch_size} can't be divided into equal parts for {devices} devices")
     each = config.batch_size // devices

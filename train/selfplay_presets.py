@@ -1,4 +1,4 @@
-"""Presets of self-play: settings to begin with, by name."""
+"""Presets of self-play: initial settings, by name."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ GPU = dataclasses.replace(
     replay=ReplayConfig(buffer=1 << 20),
 )
 
-#: DeepSudoku's loop, to be run with a file of 17-clue puzzles (``puzzles``): any digit of any cell is a move of a graph
-#: search without rules, a game ends at its first contradiction and is kept all the same, the games of the last ten
-#: rounds are learned from, and other networks are offered the same positions. A validation is a generation.
+#: DeepSudoku's loop, for a file of 17-clue puzzles (``puzzles``): any digit of any cell is a move of a graph search
+#: without rules, a game ends at its first contradiction and is kept, the games of the last ten rounds are trained on,
+#: and other networks are trained on the same positions. A validation is a generation.
 DEEPSUDOKU = dataclasses.replace(
     CPU,
     steps=5_120,
@@ -55,8 +55,8 @@ DEEPSUDOKU = dataclasses.replace(
     arena=ArenaConfig(arena_puzzles=64),
 )
 
-#: DeepSudoku's loop as its author has it: the solutions are known, games end at their first wrong digit, and at first
-#: only failed games are learned from. ``--learned all`` is its fine-tuning.
+#: DeepSudoku's loop as by its author: the solutions are known, games end at their first wrong digit, and at first only
+#: failed games are trained on. ``--learned all`` is its fine-tuning.
 DEEPSUDOKU_TRUTH = dataclasses.replace(
     DEEPSUDOKU,
     play=dataclasses.replace(DEEPSUDOKU.play, truth=True),

@@ -47,7 +47,7 @@ class TrainState(NamedTuple):
       average: their exponential moving average.
       optimiser: optax's state.
       losses: float32[cells + 1], running means of the policy's cross-entropy in positions of each number of open cells.
-      pool: the positions that are kept, divided among the devices.
+      pool: the pool of positions, divided among the devices.
     """
 
     step: Array
@@ -59,7 +59,7 @@ class TrainState(NamedTuple):
 
 
 def make_forward(config: TrainConfig, iterations: int | None) -> Forward:
-    """The network; ``iterations`` is None for an architecture without. Raises ValueError for an unknown size."""
+    """The network; ``iterations`` is None if it is not iterative. Raises ValueError for an unknown size."""
     sizes = dataclasses.asdict(config.network.sizes)
     if iterations is not None:
         sizes["iterations"] = iterations
@@ -72,7 +72,7 @@ def saved_forward(config: TrainConfig) -> Forward:
 
 
 def initial_state(config: TrainConfig, key: Array, target: Any = bool) -> TrainState:
-    """The state before the first step; ``target`` is the dtype of what positions teach."""
+    """The state before the first step; ``target`` is the dtype of the positions' targets."""
     return _initial(config, target, key, load_start(config))
 
 
@@ -100,15 +100,15 @@ def place(state: TrainState, mesh: Mesh) -> TrainState:
 
 
 def shardings_of(state: TrainState, mesh: Mesh) -> TrainState:
-    """Where the state, or its shapes, is placed: a ``NamedSharding`` for each of its arrays."""
+    """The placement of the state, or of its shapes: a ``NamedSharding`` for each of its arrays."""
     replicated, split = (NamedSharding(mesh, spec) for spec in (PartitionSpec(), PartitionSpec("batch")))
     return jax.tree.map(lambda _: replicated, state)._replace(pool=jax.tree.map(lambda _: split, state.pool))
 
 
 def load_start(config: TrainConfig) -> Params | None:
-    """The parameters to start from, widened to the sizes of the network, if it is larger; None for random ones.
+    """The initial parameters from a file, widened to the network's sizes if it is larger; None for random ones.
 
-    Raises ValueError if they are of a network that can't be widened to it, or if the network can't see the board.
+    Raises ValueError if they can't be widened to it, or if the network does not support the board.
     """
     start, architecture, forward = config.network.start, config.network.architecture, saved_forward(config)
     shapes = forward.shapes()
@@ -125,8 +125,8 @@ def load_start(config: TrainConfig) -> Params | None:
     raise ValueError(f"start: {start} holds a {network.name} of sizes from which these can't be trained")
 
 
-#: A device's positions of a step: (a JAX key, its part of the data, the part of training done, losses by number of open
-#: cells) to ``batch_size`` / devices positions.
+#: Makes a device's positions of a step: (a JAX key, its part of the data, the share of training done, losses by number
+#: of open cells) -> ``batch_size`` / devices positions.
 Sample = Callable[[Array, Any, Array, Array], Positions]
 
 #: (state, sums, data, key) -> (state, sums).
@@ -155,7 +155,7 @@ def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample)
       config: the resolved settings.
       forward: the network.
       mesh: the devices, among which the axis "batch" divides the data and the pool.
-      sample: makes positions of the data, whose leaves are divided by their first axis.
+      sample: makes positions from the data, whose leaves are divided along the first axis.
     """
     optimiser = make_optimiser(config.optimiser, config.steps)
 
@@ -237,7 +237,7 @@ def batch_gradients(
 def over_devices(values: T, axis: str | None) -> T:
     """The sums of a pytree of arrays over the devices of a mesh axis; the values themselves for None.
 
-    Arrays are summed together, as one for each dtype: between processes each sum takes milliseconds, whatever its size.
+    Arrays of one dtype are summed as one array: between processes each sum takes milliseconds, whatever its size.
     """
     if axis is None or lax.axis_size(axis) == 1:
         return values
@@ -255,9 +255,9 @@ def over_devices(values: T, axis: str | None) -> T:
 def _accumulate(
     gradient: Callable[[Any], tuple[Params, Aux]], batch: Any, present: Array, size: int | None
 ) -> tuple[Params, Aux]:
-    """Gradients and metrics, summed over microbatches: few positions at a time stay in a CPU's cache.
+    """Gradients and metrics, summed over microbatches, which are small enough for a CPU's cache.
 
-    A microbatch has positions with about as many candidates, int32[B], as some networks compute open ones alone.
+    Positions of a microbatch have similar numbers of candidates, int32[B], as some networks compute only open ones.
     """
     total = len(jax.tree.leaves(batch)[0])
     if not size or size >= total:

@@ -1,7 +1,7 @@
-"""The puzzles that self-play plays: of a file, of data sets, or generated ones. Their solutions are not read.
+"""The puzzles for self-play: from a file, from data sets, or generated. Their solutions are not read.
 
-Puzzles that every generation plays in the arena, or in the test at the end, are drawn from the file and not played, or
-from the held-out puzzles.
+Puzzles for the arena and for the test at the end are drawn from the file, and not used for training, or from the
+held-out puzzles.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .processes import Processes
 from .puzzles import check_data, data_batches, load_held_out, open_data
 from .selfplay_config import ZeroConfig
 
-#: The file with the digest of the puzzles that are played, in the folder of the data.
+#: Name of the file with the digest of the played puzzles, in the folder of the data.
 _DIGEST = "puzzles.sha256"
 
 
@@ -44,10 +44,10 @@ class Stream:
       held_out: uint8[N, cells], the puzzles of the validation.
       arena: uint8[M, cells], the puzzles of the arena.
       test: uint8[M, cells], other puzzles, for the test at the end.
-      data: the data sets that are played, once ``open`` was called; none with a file of puzzles, or with invented ones.
+      data: the data sets that are played, after ``open``; none with a file of puzzles, or with self-generated ones.
 
     Raises:
-      ValueError: the puzzles are of another board, or too few.
+      ValueError: the puzzles are for another board, or too few.
       OSError: a file cannot be read.
     """
 
@@ -91,13 +91,13 @@ class Stream:
         return puzzles[counts == 1]
 
     def _classes(self, puzzles: np.ndarray) -> np.ndarray:
-        """Equal for puzzles that count as one: of 9x9 those with equivalent solutions, of other boards equal ones."""
+        """Keys of puzzles: equal on 9x9 for puzzles with equivalent solutions, on other boards for equal puzzles."""
         if self._config.board == js.Board.classic():
             return symmetry.solution_hashes(puzzles)
         return np.array([puzzle.tobytes().hex() for puzzle in puzzles])
 
     def open(self, folder: Path, screen: Screen, processes: Processes) -> None:
-        """Opens the data sets; without one, without a file and without invented grids, generates one in the folder.
+        """Opens the data sets; generates one in the folder if there is no data set, no file and no self-generation.
 
         All processes call it; the first one writes.
         """
@@ -113,7 +113,7 @@ class Stream:
             self.data = open_data(self._config, self.held_out, folder, screen, processes)
 
     def _check_same(self, path: Path) -> None:
-        """Raises ValueError if the file holds other puzzles than at the start of the run, whose digest is in a file."""
+        """Raises ValueError if the puzzles differ from those at the start of the run, whose digest is in a file."""
         digest = hashlib.sha256(np.ascontiguousarray(self._puzzles).tobytes()).hexdigest()
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,8 +124,8 @@ class Stream:
     def rounds(self, key: Array, mesh: Mesh, start: int) -> Iterator[Array | None]:
         """The puzzles of every round after ``start`` rounds, uint8[games * offered, cells], divided among the devices.
 
-        They come in random order, again and again. Networks that are not equivariant get each under a random symmetry.
-        None, if the network invents the puzzles.
+        They are repeated endlessly in random order. For networks that are not equivariant, a random symmetry is applied
+        to each. None, if the network generates the puzzles.
         """
         if self._config.stream.source == "empty":
             yield from itertools.repeat(None)
@@ -139,7 +139,7 @@ class Stream:
 
     @property
     def _size(self) -> int:
-        """Puzzles of a round."""
+        """Number of puzzles of a round."""
         return self._config.play.games * self._config.stream.offered
 
     def _from_file(self, puzzles: np.ndarray, key: Array, start: int) -> Iterator[Array | np.ndarray]:
@@ -160,5 +160,5 @@ class Stream:
 
 @functools.partial(jax.jit, static_argnames="board")
 def _turned(board: Board, key: Array, number: Array, puzzles: Array) -> Array:
-    """The puzzles of a round, each under a random symmetry of the board."""
+    """Applies a random symmetry of the board to each puzzle of a round."""
     return symmetry.apply(symmetry.sample(jax.random.fold_in(key, number), board, (len(puzzles),)), puzzles)

@@ -3,7 +3,7 @@
     python -m train.supervised --preset cpu --output runs/cube
 
 trains, writes checkpoints, ``metrics.jsonl`` and, at the end, the averaged parameters as ``network.safetensors`` with
-their card. ``--resume`` continues an interrupted run; on a CPU it ends in the same weights, bit for bit.
+their card. ``--resume`` continues an interrupted run; on a CPU it ends with the same weights, bit for bit.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def train(
 
     Args:
       config: the settings.
-      folder: where the data (if generated), checkpoints, metrics and the network are written.
+      folder: the folder for data (if generated), checkpoints, metrics and the network.
       resume: continue the run in the folder, if there is one.
       tensorboard: write TensorBoard files too.
       stop_at: end after this step, with a checkpoint, as if interrupted there; None for the last step.
@@ -74,8 +74,8 @@ def train(
     Raises:
       FileExistsError: the folder isn't empty, and resume isn't set; or it holds no run to resume, but other files.
       BlockingIOError: another process is training in the folder.
-      ValueError: invalid settings, or settings that don't suit the data or the devices, or that differ from those of
-        the run to resume; or that differ from those of another process.
+      ValueError: invalid settings, or settings that are incompatible with the data or the devices, or differ from those
+        of the run to resume or of another process.
       FloatingPointError: training has diverged. The last checkpoint is from before.
       ImportError: tensorboard is set and tensorboardX is missing.
       Stop: a signal ended the run; ``advice`` says how to continue.
@@ -94,7 +94,7 @@ def train(
 
 
 class Supervised(Training):
-    """Steps on solved puzzles of one board or more; ``configs`` as of ``configs_of``."""
+    """Supervised training on solved puzzles of one or more boards; ``configs`` as from ``configs_of``."""
 
     def __init__(self, configs: tuple[TrainConfig, ...], run: Run, held_out: np.ndarray) -> None:
         config = configs[0]
@@ -129,7 +129,7 @@ class Supervised(Training):
             yield BoardsData(number, next(streams[number]))
 
     def further(self, sums: BoardsSums) -> dict[str, float]:
-        """Means over the other boards together; nothing if none of them had a turn."""
+        """Means over all other boards; empty if none of them had a turn."""
         if not sums.others:
             return {}
         total: Metrics = jax.tree.map(lambda *parts: jnp.stack(parts).sum(), *sums.others)
@@ -150,7 +150,7 @@ class Supervised(Training):
 
 
 def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
-    """Raises the errors of ``train`` that settings cause, before anything is written; the held-out puzzles."""
+    """Raises errors of ``train`` caused by settings, before anything is written; returns the held-out puzzles."""
     config = configs[0]
     puzzles_needed(config, devices)
     load_start(config)
@@ -160,7 +160,7 @@ def _check(configs: Sequence[TrainConfig], devices: int) -> np.ndarray:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; the exit status: 0, 1 if training failed, 2 after a usage error, 128 + a signal."""
+    """Runs the command line; returns 0, 1 if training failed, 2 after a usage error, or 128 + a signal."""
     return run_command(
         "train.supervised",
         "Trains a network on solved puzzles.",

@@ -11,13 +11,13 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import Rules
 from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive, Range, Share, whole_number
 
-#: Stages in which the number of iterations rises.
+#: Number of stages in which the number of iterations rises.
 _STAGES = 4
 
 #: The held-out puzzles of 9x9.
 _HELD_OUT = "9x9-hard"
 
-#: The least value of numbers that must be above 0, and the least distance to 1 of numbers that must be below it.
+#: Minimum of numbers that must be above 0, and minimum distance to 1 of numbers that must be below 1.
 _LEAST = 1e-9
 Finite = Annotated[float, Range(-math.inf)]
 AboveZero = Annotated[float, Range(_LEAST)]
@@ -26,19 +26,19 @@ BelowOne = Annotated[float, Range(0, 1 - _LEAST)]
 
 @dataclasses.dataclass(frozen=True)
 class NetworkConfig(Config):
-    """The network, and how long it iterates.
+    """Settings of the network and of its iterations.
 
     Attributes:
       architecture: the network's name in ``jaxsudoku.networks.NETWORKS``.
       sizes: config of the architecture, with the iterations at the end of training, if it has any; None for its
         defaults.
-      start: file of a network of the same sizes, whose parameters training starts from, or of a smaller CubeNet, which
-        is widened; None for random parameters.
-      initial_iterations: iterations at the start of training, from which they rise in four stages to those of
-        ``sizes``; None for those of ``sizes`` throughout.
-      initial_thinking_steps: most steps for which a position is kept, at the start of training. Each step continues
-        from the features of the last one, so a network with iterations learns to think longer at no further cost. The
-        number is random up to this, and smaller once the network has solved the position.
+      start: file with initial parameters: a network of the same sizes, or a smaller CubeNet, which is widened; None for
+        random parameters.
+      initial_iterations: iterations at the start of training, which rise in four stages to those of ``sizes``; None for
+        those of ``sizes`` throughout.
+      initial_thinking_steps: maximum number of steps for which a position is kept, at the start of training. Each step
+        continues from the features of the last one, so an iterative network learns to use more iterations at no further
+        cost. The number is random up to this, and smaller once the network has solved the position.
       final_thinking_steps: the same at the end of training.
       saved_iterations: iterations of the network that is validated and saved; None for those of ``sizes`` times
         ``final_thinking_steps``.
@@ -79,20 +79,21 @@ class NetworkConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class DataConfig(Config):
-    """The puzzles to train on and to validate on.
+    """The puzzles for training and validation.
 
     Attributes:
-      datasets: folders of data sets, of which every step takes equal parts; without any, puzzles are generated into the
+      datasets: folders of data sets, from which every step takes equal parts; without any, puzzles are generated in the
         run's folder.
-      generate: number of puzzles that are generated if no data sets are named.
-      fewest_clues: fewest clues of generated puzzles; None for no bound.
-      most_clues: most clues of generated puzzles; None for no bound. Without both bounds puzzles are minimal.
+      generate: number of puzzles to generate if no data sets are named.
+      fewest_clues: minimum number of clues of generated puzzles; None for no bound.
+      most_clues: maximum number of clues of generated puzzles; None for no bound. Without both bounds puzzles are
+        minimal.
       exclude: puzzle files whose puzzles must not occur among generated ones, up to symmetry (9x9); the held-out ones
         never do.
-      held_out: puzzles that positions for validation are made from: a shipped set by name, or a file; None for one that
-        ships for the board, of 9x9 the hard ones.
+      held_out: puzzles for validation: a shipped set by name, or a file; None for one that ships for the board, the
+        hard ones of 9x9.
       others: folders of data sets of other boards, which take turns, for a network with the same weights on all boards.
-      others_every: steps from one turn of another board to the next, at least 2.
+      others_every: steps between turns of other boards, at least 2.
       others_batch: positions of a step on another board, over all devices.
     """
 
@@ -122,11 +123,12 @@ class DataConfig(Config):
 
 @dataclasses.dataclass(frozen=True)
 class PositionKind(Config):
-    """How the positions of one part of a batch are made.
+    """Settings of the positions of one part of a batch.
 
     Attributes:
-      rules: what is deduced before the network sees a position: none, naked, singles or locked, to the end.
-      share: part of the batch, relative to the other kinds.
+      rules: rules applied until nothing changes before the network evaluates a position: none, naked, singles or
+        locked.
+      share: share of the batch, relative to the other kinds.
       filled: mean number of cells filled in.
       wrong: share of positions with a wrong digit, as far as the rules leave such positions.
     """
@@ -139,15 +141,15 @@ class PositionKind(Config):
 
 @dataclasses.dataclass(frozen=True)
 class PositionsConfig(Config):
-    """The positions that are made from puzzles.
+    """Settings of the positions that are made from puzzles.
 
     Attributes:
       kinds: kinds of positions, at least one.
-      puzzles_per_position: puzzles drawn for each position; those that the rules solve or refute are dropped.
-      initial_hardness: log-weight of a puzzle's log(1 + rating) in that draw, at the start of training.
+      puzzles_per_position: number of puzzles drawn for each position; those that the rules solve or refute are dropped.
+      initial_hardness: log-weight of a puzzle's log(1 + rating) in this draw, at the start of training.
       final_hardness: the same at the end of training.
-      loss_weight: log-weight of a position in that draw by the logarithm of the policy's mean loss in positions with as
-        many open cells, as far as training has seen them; with 1 it is drawn in proportion to that loss.
+      loss_weight: log-weight in this draw of the logarithm of the policy's mean loss in positions with the same number
+        of open cells; with 1 positions are drawn in proportion to this loss.
     """
 
     kinds: tuple[PositionKind, ...] = (
@@ -176,8 +178,8 @@ class ObjectiveConfig(Config):
     """Weights in the loss.
 
     Attributes:
-      ramp: the last iteration's loss counts 1 + ramp times as much as the first's.
-      value_weight: weight of the value's loss beside the policy's.
+      ramp: the last iteration's loss has 1 + ramp times the weight of the first one's.
+      value_weight: weight of the value's loss relative to the policy's.
     """
 
     ramp: NonNegative = 2.0
@@ -192,11 +194,11 @@ class OptimiserConfig(Config):
       algorithm: muon for matrices and Adam for the rest, or adamw for all parameters.
       learning_rate: peak learning rate; with muon, of all but the matrices.
       matrix_rate: peak learning rate of the matrices, with muon.
-      schedule: how the rates fall: as a cosine to a hundredth of their peaks, or in the middle of training to a tenth.
+      schedule: decay of the rates: cosine to a hundredth of their peaks, or step to a tenth in the middle of training.
       warmup: steps in which the rates rise to their peaks.
-      weight_decay: decay of the matrices.
-      clip: norm that gradients are clipped to.
-      ema: decay of the exponential moving average of the parameters, which is what is validated and saved.
+      weight_decay: weight decay of the matrices.
+      clip: maximum norm of gradients.
+      ema: decay of the exponential moving average of the parameters, which is validated and saved.
     """
 
     algorithm: Literal["muon", "adamw"] = "muon"
@@ -218,17 +220,17 @@ class TrainConfig(Config):
       steps: steps of the optimiser.
       batch_size: positions of a step, over all devices.
       microbatch: positions whose gradients are computed at a time on a device; None, or a larger number, for all of
-        the device's.
+        the device's positions.
       seed: seed of parameters, generated puzzles and positions.
       network: the network.
-      data: its puzzles.
-      positions: what is made of the puzzles.
+      data: the puzzles.
+      positions: the positions made from the puzzles.
       objective: the loss.
       optimiser: the optimiser.
       report_every: steps between lines of the log.
       validate_every: steps between validations.
       save_every: steps between checkpoints.
-      keep: number of checkpoints that are kept.
+      keep: number of checkpoints to keep.
 
     Raises:
       ValueError: a setting of another type or out of range; the message names it.
@@ -258,22 +260,22 @@ class TrainConfig(Config):
                 raise ValueError(f"{name} must be a {group.__name__}, not {getattr(self, name)!r}")
 
     def resolve(self, board: Board, platform: str) -> Self:
-        """The settings with those that are automatic filled in."""
+        """The settings with automatic values filled in."""
         network, data = self.network.resolve(board, platform), self.data.resolve(board, platform)
         return dataclasses.replace(self, network=network, data=data)
 
     @property
     def mean_batch(self) -> float:
-        """Positions of a step in the mean, over all boards."""
+        """Mean number of positions of a step, over all boards."""
         if not self.data.others:
             return self.batch_size
         every = self.data.others_every
         return (self.batch_size * (every - 1) + self.data.others_batch) / every
 
     def iterations_at(self, step: int) -> int | None:
-        """Iterations of the network at a step, counted from 1; None if it has none. The settings must be resolved.
+        """Iterations of the network at a step, counted from 1; None if it is not iterative. Needs resolved settings.
 
-        They rise in stages: at first fewer iterations teach as much, at a lower cost.
+        They rise in stages, as at first fewer iterations are equally effective, at a lower cost.
         """
         if (first := self.network.initial_iterations) is None:
             return None
@@ -283,7 +285,7 @@ class TrainConfig(Config):
 
 
 def groups_of(config: type[TrainConfig]) -> dict[str, type[Config]]:
-    """The groups of settings of a kind of training, by the names that they have there."""
+    """The groups of settings of a kind of training, by field name."""
     return {
         field.name: type(field.default) for field in dataclasses.fields(config) if isinstance(field.default, Config)
     }

@@ -1,4 +1,4 @@
-"""Validation: metrics of the averaged parameters on positions of held-out puzzles, the same ones throughout a run."""
+"""Validation: metrics of the averaged parameters on fixed positions of held-out puzzles."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .processes import Processes
 from .step import saved_forward
 from .train_config import ObjectiveConfig, TrainConfig
 
-#: Positions in all, and how many of them are evaluated at a time.
+#: Total number of positions, and number of positions evaluated at a time.
 _POSITIONS, _CHUNK = 256, 32
 
 
 class Validation:
-    """Metrics of parameters on fixed positions, of the kinds that are trained on and in the same shares.
+    """Metrics of parameters on fixed positions, of the same kinds and in the same shares as in training.
 
     Args:
       config: the settings.
       puzzles: uint8[N, cells], the held-out puzzles.
       key: a JAX key.
-      processes: the processes of the run, among which the positions are divided.
+      processes: the processes of the run, which divide the positions among them.
 
     Attributes:
-      forward: the network, with the iterations that it is saved with.
+      forward: the network, with the iterations with which it is saved.
 
     Raises:
       ValueError: the rules of these kinds of positions solve all of them.
@@ -60,9 +60,9 @@ class Validation:
         ]
 
     def __call__(self, params: Params) -> dict[str, float]:
-        """The ``summary`` of the metrics of parameters, which lie on one device or the host; all processes call it."""
+        """The ``summary`` of the metrics of parameters on one device or the host; all processes must call it."""
         measure = _measure(self.forward, self._config.objective)
-        params = jax.device_put(jax.device_get(params))  # wherever they come from, they run one program
+        params = jax.device_put(jax.device_get(params))  # one program for parameters of any origin
 
         def of_chunk(chunk: Positions) -> list[float]:
             return [float(total) for total in jax.device_get(measure(params, chunk))]

@@ -1,8 +1,8 @@
 """The command line: ``jaxsudoku COMMAND``.
 
-A command is a module of this package that defines what ``parser.Command`` lists: the end of its ``--help``, its request
-and the function that runs it. A new command is such a module and its name in ``COMMANDS``. Its module is imported when
-the command is given. The parser and all usage errors load no JAX, so a command imports what needs it when it runs.
+A command is a module of this package that implements ``parser.Command``: the end of its ``--help``, its request and the
+function that runs it. To add a command, write such a module and add its name to ``COMMANDS``. A module is imported when
+its command is given. The parser and all usage errors load no JAX, so commands import modules with JAX when they run.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from .parser import Parser
 
 __all__ = ["COMMANDS", "main", "make_parser"]
 
-#: The commands in the order of ``--help``, each with what it does.
+#: The commands in the order of ``--help``, with their descriptions.
 COMMANDS = {
     "solve": "solve a file of any size",
     "count": "count solutions up to a limit",
     "show": "draw one puzzle",
     "explain": "explain how people solve a puzzle, step by step",
     "hint": "the next step of a puzzle",
-    "generate": "make puzzles, each with one solution, or hard instances with holes",
+    "generate": "generate puzzles with one solution, or hard instances with holes",
     "build": "build a data set of puzzles in a folder",
-    "rate": "rate how hard puzzles are",
-    "evaluate": "measure how good a network is",
-    "mastermind": "play Mastermind, and measure its players",
-    "completion": "print a script that completes commands and flags in a shell",
+    "rate": "rate the difficulty of puzzles",
+    "evaluate": "measure the accuracy of a network",
+    "mastermind": "play Mastermind, and evaluate players",
+    "completion": "print a script for shell completion",
 }
 
-#: The exit status that a shell reports for a program that died of a closed pipe.
+#: The exit status that a shell reports for a program killed by a closed pipe.
 _BROKEN_PIPE = 128 + 13
 
 _EPILOG = """\
@@ -68,12 +68,12 @@ examples:
 def make_parser() -> Parser:
     """The parser of all commands.
 
-    Its result has ``make``, which makes the request of the command from it, ``run``, which takes the request, and
-    ``program``, the parser.
+    The parsed arguments have ``make``, which makes the command's request from them, ``run``, which runs the request,
+    and ``program``, the parser.
     """
     parser = Parser(
         prog="jaxsudoku",
-        description="Sudoku-like puzzles solved by the batch, on all cores or on accelerators.",
+        description="Solve Sudoku-like puzzles in batches, on all cores or on accelerators.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
@@ -102,7 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise SystemExit(_flushed(int(stop.code or 0))) from None
             return _flushed(_run(args, invocation))
     except BrokenPipeError:
-        # the reader of the output has closed it; what is left to be flushed is discarded
+        # the reader has closed the output; unflushed data are discarded
         streams.abandon_output()
         _leave(_BROKEN_PIPE)
     except Stop as stop:
@@ -114,11 +114,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace, invocation: Invocation) -> int:
-    """Runs a command and reports its errors; the exit status."""
+    """Runs a command and reports its errors; returns the exit status."""
     try:
         try:
             if getattr(args, "json", None) is True:
-                check_printed()  # otherwise the summary would be lost after all the work
+                check_printed()  # otherwise the summary would be lost after the work
             code: int = args.run(args.make(args), invocation)
             return code
         finally:
@@ -134,7 +134,7 @@ def _run(args: argparse.Namespace, invocation: Invocation) -> int:
 
 
 def _flushed(code: int) -> int:
-    """Flushes the standard output, where a full disk is reported; the exit status after that."""
+    """Flushes the standard output, which may report a full disk; returns the final exit status."""
     cause = streams.flush_output()
     if cause and not code:
         streams.print_error(f"jaxsudoku: error: <stdout>: {cause}")

@@ -1,4 +1,4 @@
-"""Malformed lines, clashing givens and wrong solutions: found on the host, and reported as ``file:line: cause``."""
+"""Reports of malformed lines, clashing givens and wrong solutions, as ``file:line: cause``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .report import QUOTED
 
 
 class BadLines:
-    """Reports bad lines: the first few as they come, the number of the others at the end; and candidates left out.
+    """Reports bad lines: the first few immediately, the number of the others at the end; and ignored candidates.
 
     Args:
       screen: where to report.
@@ -22,7 +22,7 @@ class BadLines:
 
     Attributes:
       count: the number of bad lines.
-      within: whether the command keeps to the candidates that the input lists.
+      within: whether the command uses the candidates that the input lists.
     """
 
     def __init__(self, screen: Screen, source: str, board: Board) -> None:
@@ -55,7 +55,7 @@ class BadLines:
             self._screen.say(f"... and {self.count - QUOTED} more")
 
     def finish(self) -> None:
-        """Reports the lines beyond those that were quoted, blanks of two kinds, and candidates that are left out."""
+        """Reports the number of unquoted lines, blanks of two kinds, and ignored candidates."""
         self._say_more()
         if self._mixed:
             have = "puzzle has" if self._mixed == 1 else "puzzles have"
@@ -77,13 +77,13 @@ def describe_clash(board: Board, grid: np.ndarray) -> str:
 
 
 def unsolved(board: Board, puzzles: np.ndarray, solutions: np.ndarray) -> np.ndarray:
-    """Whether solutions are wrong: incomplete, clashing, or without the givens; two uint8[n, cells] to bool[n]."""
+    """Whether solutions are wrong (incomplete, clashing, or against the givens): two uint8[n, cells] to bool[n]."""
     wrong: np.ndarray = _misfits(puzzles, solutions).any(axis=1) | clashing(solutions, board)
     return wrong
 
 
 def describe_unsolved(board: Board, puzzle: np.ndarray, solution: np.ndarray) -> str:
-    """Why a solution uint8[cells] is wrong, as in "the solution is wrong: 5 twice in row 1".
+    """The fault of a solution uint8[cells], as in "the solution is wrong: 5 twice in row 1".
 
     Raises:
       ValueError: it is right.

@@ -27,10 +27,10 @@ examples:
   jaxsudoku build --from puzzles.csv --output mine
   jaxsudoku build --from puzzles.csv --help
 
-output: a folder of shards (npz or Parquet) and of card.json, which lists their contents and checksums;
-jaxsudoku.datasets.load reads it. An interrupted build resumes with --resume, and ends as it would have without the
-interruption, byte for byte. With --from the puzzles are those of a file, and there is a folder for each part of them:
-train, eval and test.
+output: a folder with shards (npz or Parquet) and card.json, which lists their contents and checksums;
+jaxsudoku.datasets.load reads it. An interrupted build resumes with --resume and gives the same files, byte for byte, as
+without the interruption. With --from the puzzles are read from a file, and there is a folder for each part: train, eval
+and test.
 
 {MAKING_STATUSES}
 With --from the exit status is 1 if lines are malformed, puzzles are refused, or reading failed.
@@ -39,11 +39,11 @@ With --from the exit status is 1 if lines are malformed, puzzles are refused, or
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Making):
-    """What ``build`` is asked for, without puzzles that are given."""
+    """Request of ``build`` for generated puzzles."""
 
     source: str | None = flag(
-        "take the puzzles of a file, in the place of COUNT and of what describes them; with FILE and --help "
-        "its flags are shown",
+        "take the puzzles from a file instead of COUNT generated ones; --from FILE --help shows the flags for this "
+        "case",
         build_given.FLAG,
         metavar="FILE",
     )
@@ -51,7 +51,7 @@ class Request(Folder, Making):
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``build``; given puzzles have others than those that are made."""
+    """Adds the flags of ``build``, which differ for given and for generated puzzles."""
     if any(text.split("=")[0] == build_given.FLAG for text in argv):
         parser.add_request(build_given.Request, build_given.run)
     else:
@@ -59,7 +59,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Builds a data set; the exit status."""
+    """Builds a data set; returns the exit status."""
     check_new(request)
     screen = invocation.start_screen(request.quiet)
     from jaxsudoku import datasets
@@ -101,7 +101,7 @@ def run(request: Request, invocation: Invocation) -> int:
     except (GenerationError, JobError) as error:
         failure = str(error)
     except Stop as stop:
-        stop.advice = f"what is done of {request.output} stays; to go on: {invocation.resume_command()}"
+        stop.advice = f"the finished part of {request.output} is kept; to continue: {invocation.resume_command()}"
         raise
     invocation.summarize(request, screen, tally, failure, **making_details(request.board, request.seed, earlier))
     return 1 if failure is not None else 0

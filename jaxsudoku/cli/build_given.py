@@ -1,4 +1,4 @@
-"""``jaxsudoku build --from FILE``: builds data sets of the puzzles in a file; and the folder of any data set."""
+"""``jaxsudoku build --from FILE``: builds data sets of the puzzles in a file; and flags for folders of data sets."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ from .outputs import Running
 from .parser import flag
 from .report import QUOTED
 
-#: The flag that chooses this way of building.
+#: The flag that selects this form of the command.
 FLAG = "--from"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Folder(Running):
-    """The folder, its shards, what must not occur in them, and ``--resume``."""
+    """Request fields for the folder of a data set: its shards, excluded puzzles, and ``--resume``."""
 
     output: str = flag("folder of the data set", required=True, metavar="FOLDER")
-    format: str = flag("of the shards (default: npz)", choices=("npz", "parquet"), default="npz")
+    format: str = flag("format of the shards (default: npz)", choices=("npz", "parquet"), default="npz")
     shard_size: int = flags.number_flag("puzzles in a shard", default=65536)
     exclude: tuple[str, ...] = flag(
-        "puzzles whose solutions must not occur, up to symmetry (9x9), or a shipped set; may be repeated",
+        "a file or shipped set of puzzles whose solutions must not occur, up to symmetry (9x9); may be repeated",
         metavar="FILE",
         action="append",
         default=(),
     )
-    resume: bool = flag("go on with an interrupted build", default=False)
+    resume: bool = flag("continue an interrupted build", default=False)
 
 
 def check_new(request: Folder) -> None:
-    """Raises UsageError if the folder can't be made, or is there and is not to be resumed."""
+    """Raises UsageError if the folder can't be created, or exists and is not to be resumed."""
     with as_usage():
         check_folder(request.output)
         if os.path.exists(request.output):
@@ -64,11 +64,11 @@ def check_new(request: Folder) -> None:
         else:
             check_folder_name(request.output)
     if os.path.exists(request.output) and not request.resume:
-        raise UsageError(f"{request.output}: the folder exists: go on with --resume or name another")
+        raise UsageError(f"{request.output}: the folder exists: continue it with --resume or name another")
 
 
 def excluded(files: Sequence[str], board: Board) -> np.ndarray | None:
-    """The puzzles of the files that are excluded; None without any."""
+    """The excluded puzzles, from files; None if there are none."""
     with as_usage():
         return np.concatenate([read_all(file, board) for file in files]) if files else None
 
@@ -88,17 +88,17 @@ def _split(text: str) -> dict[str, float]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Folder, Inputs):
-    """What ``build --from`` is asked for."""
+    """Request of ``build --from``."""
 
     input: str = flag(
-        f"{flags.INPUT_HELP}. A column solution, if there is one, is compared with the solutions that are found",
+        f"{flags.INPUT_HELP}. Solutions in a column solution, if any, are compared with those found",
         FLAG,
         required=True,
         metavar="FILE",
     )
     split: dict[str, float] | None = flag(
-        "the parts and their shares, by which puzzles are divided at random (default: "
-        "train=0.9,eval=0.05,test=0.05); puzzles with equivalent solutions are never divided",
+        "shares of the parts of a random split (default: train=0.9,eval=0.05,test=0.05); puzzles with equivalent "
+        "solutions are in the same part",
         type=_split,
         metavar="NAME=SHARE,...",
     )
@@ -108,10 +108,10 @@ class _Table(NamedTuple):
     """The puzzles of a file.
 
     Attributes:
-      puzzles: uint8[N, cells], well-formed ones without clashes.
-      solutions: uint8[N, cells], zeros where the file has none.
+      puzzles: uint8[N, cells], the well-formed puzzles without clashes.
+      solutions: uint8[N, cells], zeros if the file has none.
       lines: int64[N], their lines.
-      failure: why reading ended early, None if it didn't.
+      failure: the error at which reading ended early; None if it did not.
     """
 
     puzzles: np.ndarray
@@ -121,7 +121,7 @@ class _Table(NamedTuple):
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Builds the data sets; the exit status: 1 if lines were malformed or puzzles refused."""
+    """Builds the data sets; returns the exit status, 1 if lines were malformed or puzzles refused."""
     check_new(request)
     with opened(request, keep=KNOWN_SOLUTION_COLUMNS) as source:
         board, name = source.board, source.puzzles.name
@@ -153,13 +153,13 @@ def run(request: Request, invocation: Invocation) -> int:
                     batch_size=request.batch_size,
                     progress=lambda done, count: screen.show(meter.line(done, count), now=True, task=True),
                 )
-            except datasets.GivenError as error:  # a ValueError, but no error of usage
+            except datasets.GivenError as error:  # a ValueError, but not a usage error
                 _say_refused(screen, name, table.lines, error.refused)
                 screen.say(f"jaxsudoku: error: {name}: {error}")
                 return 1
     except Stop as stop:
         if os.path.exists(request.output):
-            stop.advice = f"what is done of {request.output} stays; to go on: {invocation.resume_command()}"
+            stop.advice = f"the finished part of {request.output} is kept; to continue: {invocation.resume_command()}"
         raise
     _say_refused(screen, name, table.lines, built.refused)
     for dataset in built.parts.values():

@@ -1,4 +1,4 @@
-"""``jaxsudoku completion``: prints the script that completes commands, flags and values in a shell."""
+"""``jaxsudoku completion``: prints a script for shell completion of commands, flags and values."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ _SHELLS = ("bash", "zsh", "fish")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request:
-    """The shell, and the parser of all commands."""
+    """Request of ``completion``: the shell, and the parser of all commands."""
 
     shell: str = flag("bash, zsh or fish", "shell", metavar="SHELL", choices=_SHELLS)
     program: Parser
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Prints the script; the exit status."""
+    """Prints the script; returns the exit status."""
     del invocation
     put(sys.stdout.buffer, f"{script(request.program, request.shell)}\n", "<stdout>")
     return 0
 
 
 def script(parser: Parser, shell: str) -> str:
-    """The script that completes the commands of a parser in a shell.
+    """The completion script of a shell for the commands of a parser.
 
     Raises:
       ImportError: shtab is missing.
@@ -58,7 +58,7 @@ def script(parser: Parser, shell: str) -> str:
 
 
 def _define(parser: Parser, values: dict[str, Any]) -> None:
-    """Adds the flags of all commands, and how their values are completed, by metavar."""
+    """Adds the flags of all commands, and the completion of their values by metavar."""
     parser.define()
     for action in parser._actions:
         if isinstance(action.metavar, str) and action.metavar in values:
@@ -71,7 +71,7 @@ def _define(parser: Parser, values: dict[str, Any]) -> None:
 
 
 def _add_configs(parser: Parser, configs: Iterable[type]) -> None:
-    """Adds the flags of further configs; a flag that several have completes the choices of all."""
+    """Adds the flags of further configs; a flag of several configs completes the choices of all."""
     for config in configs:
         other = argparse.ArgumentParser(add_help=False)
         add_config(other, config, config.__name__)
@@ -84,12 +84,12 @@ def _add_configs(parser: Parser, configs: Iterable[type]) -> None:
 
 
 def _action(parser: argparse.ArgumentParser, dest: str) -> Any:
-    """The flag whose value has a name; None if there is none."""
+    """The flag with this ``dest``; None if there is none."""
     return next((action for action in parser._actions if action.dest == dest), None)
 
 
 def _inputs() -> dict[str, Any]:
-    """How shells complete an input: files, and the names of shipped puzzles."""
+    """Completion of an input by shell: files, and the names of shipped puzzles."""
     names = " ".join(shipped.names())
     return {
         "bash": "_jaxsudoku_inputs",

@@ -29,10 +29,10 @@ examples:
   jaxsudoku count puzzles.txt
   jaxsudoku count puzzles.txt --limit 100 --board diagonal
 
-output: as text a number a line, 0 for no solution (or givens that clash), `-` for a malformed line; as CSV or Parquet
-the columns puzzle, count, status and iterations, then the further columns of the input, and a column board for boards
-that are not classic. status: unique, several, unsatisfiable, invalid (the givens clash) or malformed; with --limit 1
-satisfiable in the place of unique and several.
+output: as text one number per line, 0 for no solution (or givens that clash), `-` for a malformed line; as CSV or
+Parquet the columns puzzle, count, status and iterations, then the further columns of the input, and a column board for
+boards that are not classic. status: unique, several, unsatisfiable, invalid (the givens clash) or malformed; with
+--limit 1 satisfiable instead of unique and several.
 
 {flags.INPUT_SECTION}
 {job.SECTION}
@@ -41,28 +41,28 @@ satisfiable in the place of unique and several.
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(job.Answering):
-    """What ``count`` is asked for; ``config`` are the settings of the search."""
+    """Request of ``count``; ``config`` has the settings of the search."""
 
-    limit: int = flags.number_flag("solutions of a puzzle to stop at; 2 shows whether it is proper", default=2)
-    resume: bool = flag("with --workers: go on with the job of the folder", default=False, exclusive="existing")
+    limit: int = flags.number_flag("number of solutions at which counting stops; 2 tests uniqueness", default=2)
+    resume: bool = flag("with --workers: continue the job of the folder", default=False, exclusive="existing")
     config: solvers.ExactConfig
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``count``, with those of the exact search."""
+    """Adds the flags of ``count``, including those of the exact search."""
     del argv
     parser.add_request(Request, run, config=solvers.ExactConfig)
-    # a count that is cut off would be no count
+    # a budget would cut off the count
     add_config(parser, solvers.ExactConfig, "flags of the search", without=("budget", "levels"))
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Counts; the exit status."""
+    """Counts; returns the exit status."""
     if request.workers is not None:
         request = dataclasses.replace(request, format=request.format or "text")
         return job.answer(run, request, invocation, request.limit)
     if request.resume:
-        raise UsageError("--resume goes with --workers: a count of one process starts anew")
+        raise UsageError("--resume needs --workers: a count of one process can't be resumed")
     check_answers(request, request.format)
     with opened(request) as source:
         board = source.board
@@ -72,7 +72,7 @@ def run(request: Request, invocation: Invocation) -> int:
             work = Run(request, invocation, source, (INVALID, MALFORMED), request.limit)
             from jaxsudoku.solvers import driver
 
-            with as_usage((RuntimeError,)):  # no such platform or device
+            with as_usage((RuntimeError,)):  # the platform or device does not exist
                 kernel = driver.count_kernel(request.limit, **dataclasses.asdict(request.config))
                 worker = Engines(kernel, board, request, functools.partial(_judged, board, request.limit))
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS, *COUNT_COLUMNS))
@@ -89,9 +89,9 @@ class Counted(NamedTuple):
     """The counts of n puzzles.
 
     Attributes:
-      counts: int32[n], the solutions that were found.
+      counts: int32[n], number of solutions found.
       iterations: int32[n], nodes visited.
-      status: object[n], the verdicts on the puzzles.
+      status: object[n], the verdicts.
     """
 
     counts: np.ndarray
@@ -100,7 +100,7 @@ class Counted(NamedTuple):
 
 
 def _judged(board: Board, limit: int, chunk: Chunk, found: Any) -> Counted:
-    """What is written of a chunk, given the ``SearchResult`` of its puzzles."""
+    """The counts of a chunk to write, from the ``SearchResult`` of its puzzles."""
     return Counted(found.counts, found.iterations, verdicts(board, chunk, found.counts, limit))
 
 

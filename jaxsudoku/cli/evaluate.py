@@ -1,4 +1,4 @@
-"""``jaxsudoku evaluate``: measures how good a network is on the puzzles of a file."""
+"""``jaxsudoku evaluate``: measures the accuracy of a network on the puzzles of a file."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ A column named solution is checked, and lines where it is wrong are reported lik
 as `jaxsudoku rate` writes it, groups the puzzles by its grades, and one named difficulty by its quantiles; without
 either they are rated. Puzzles that do not have exactly one solution are left out, and counted.
 
-output: tables of shares of open cells and whole boards that are right, filling all cells at once or one after another,
-by rules, number of clues, and rating; and how well the value predicts whether a position has a solution.
+output: tables of the shares of correct open cells and boards, with cells filled all at once or one by one, by rules,
+number of clues, and rating; and the accuracy of the value's predictions whether a position has a solution.
 
 {flags.status_section(resumable=False)}"""
 
-#: Flags that change how a network is used, where its architecture allows it.
+#: Flags that change settings of a network, if its architecture allows it.
 _OVERRIDES = ("iterations", "dtype")
-#: Columns of difficulties: our own rating, and any other measure.
+#: Columns of difficulty: our rating, and any other measure.
 _HARDNESS = ("rating", "difficulty")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(Inputs):
-    """What ``evaluate`` is asked for."""
+    """Request of ``evaluate``."""
 
     input: str
     network: str = flag(
-        f"weights that ship with the package, or a path of others (default: {DEFAULT_NETWORK})",
+        f"name of shipped weights, or path of a file of weights (default: {DEFAULT_NETWORK})",
         default=DEFAULT_NETWORK,
         metavar="NAME|PATH",
     )
     rules: tuple[str, ...] = flag(
-        "rules that are applied before the network sees a position; several, separated by commas, are evaluated "
-        "each (default: none,locked)",
+        "rules applied before the network evaluates a position; several, separated by commas, are evaluated one by "
+        "one (default: none,locked)",
         type=lambda text: text.split(","),
         action="extend",
         metavar=f"{{{','.join(RULES)}}}",
@@ -72,24 +72,24 @@ class Request(Inputs):
         default=(),
     )
     iterative: bool = flag(
-        "also solve by filling the surest cell, then the rules, and so on, which takes by far the most time "
-        "(default: do)",
+        "also solve by repeatedly filling the most confident cell and applying the rules, which takes most of the "
+        "time (default: yes)",
         action=argparse.BooleanOptionalAction,
         default=True,
     )
     positions: int | None = flags.number_flag(
-        "positions on which the value is measured, puzzles filled in part, rightly or not (default: ten a puzzle, at "
-        "most 10000)",
+        "positions for measuring the value: puzzles filled in part, correctly or not (default: ten per puzzle, at most "
+        "10000)",
         least=0,
     )
-    iterations: int | None = flags.number_flag("iterations of the network, if it has any (default: as in training)")
+    iterations: int | None = flags.number_flag("iterations of an iterative network (default: as in training)")
     dtype: str | None = flag(
         "dtype of the network's computation, such as bfloat16 (default: as in training)", metavar="NAME"
     )
     sample: int | None = flags.number_flag("puzzles to evaluate, drawn at random by the seed (default: 200)")
     all: bool = flag("evaluate all puzzles", default=False)
-    limit: int | None = flags.number_flag("puzzles from the beginning (default: all)")
-    json: str | None = flag("file for the figures, as a JSON object", metavar="FILE")
+    limit: int | None = flags.number_flag("number of puzzles from the beginning (default: all)")
+    json: str | None = flag("file for the results, as a JSON object", metavar="FILE")
     plot: str | None = flag("file for a picture, such as report.png (needs the extra plot)", metavar="FILE")
     force: bool = flag("replace existing outputs", default=False)
     batch_size: int | None = flags.number_flag("positions in a forward pass (default: by the machine)")
@@ -98,17 +98,17 @@ class Request(Inputs):
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``evaluate``."""
+    """Adds the flags of ``evaluate``."""
     del argv
     source = parser.add_mutually_exclusive_group(required=True)
-    # one input alone, as argparse allows no more in a group
+    # only one input, as argparse does not allow more in a group
     source.add_argument("input", metavar="INPUT", nargs="?", default=argparse.SUPPRESS, help=flags.INPUT_HELP)
     source.add_argument("--puzzles", dest="input", metavar="INPUT", help="the same, as a flag")
     parser.add_request(Request, run)
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Evaluates; the exit status."""
+    """Evaluates; returns the exit status."""
     with opened(request, keep=KNOWN_SOLUTION_COLUMNS) as source:
         board, name = source.board, source.puzzles.name
         check_printed(source.path)
@@ -173,7 +173,7 @@ def run(request: Request, invocation: Invocation) -> int:
 
 
 def _put(report: Report, json: str | None, plot: str | None) -> None:
-    """Prints the report, and writes it to the files that are asked for."""
+    """Prints the report, and writes it to the requested files."""
     put(sys.stdout.buffer, f"{report}\n", "<stdout>")
     if json:
         with open(json, "wb") as file:
@@ -193,7 +193,7 @@ def _rest(report: Report, seconds: float) -> str:
 
 
 def _plan(puzzles: int, config: EvaluateConfig) -> str:
-    """What is to be computed, and which part of it takes longest, in a line."""
+    """A line about the planned work, and its longest part."""
     if config.sample is not None and puzzles > config.sample:
         rest = _plan(config.sample, dataclasses.replace(config, sample=None))
         return f"a sample of {config.sample:,} of {counted(puzzles)} (--sample, --all): {rest}"
@@ -210,14 +210,14 @@ def _plan(puzzles: int, config: EvaluateConfig) -> str:
 
 
 class _Table(NamedTuple):
-    """The puzzles of the input, and what its columns say of them.
+    """The puzzles of the input with their labels.
 
     Attributes:
       puzzles: uint8[N, cells].
-      solutions: uint8[N, cells], zeros where the file has none.
-      hardness: float64[N] by the name of the column, for the columns that there are.
-      left_out: the number of lines left out, by what is wrong.
-      failure: why reading ended early, None if it didn't.
+      solutions: uint8[N, cells], zeros if the file has none.
+      hardness: float64[N] by the name of the column, for existing columns.
+      left_out: the number of lines left out, by cause.
+      failure: the error at which reading ended early; None if it did not.
     """
 
     puzzles: np.ndarray
@@ -260,7 +260,7 @@ def _read(source: PuzzleFile, limit: int | None, bad: BadLines) -> _Table:
 
 
 def _first(chunks: Iterable[Chunk], limit: int | None) -> Iterator[Chunk]:
-    """The first puzzles, all without a limit."""
+    """The first ``limit`` puzzles; all without a limit."""
     for chunk in chunks:
         if limit is None:
             yield chunk
@@ -271,9 +271,9 @@ def _first(chunks: Iterable[Chunk], limit: int | None) -> Iterator[Chunk]:
 
 
 def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
-    """The further columns of a chunk by name, and what is wrong with them, by row.
+    """The labels of a chunk by column, and the causes of wrong ones, by row.
 
-    Solutions uint8[n, cells] are zeros, and difficulties float64[n] NaN, where there is none.
+    Missing solutions uint8[n, cells] are zeros, missing difficulties float64[n] NaN.
     """
     solutions, causes = known_solutions(chunk)
     labels: dict[str, np.ndarray] = {"solution": solutions}
@@ -284,5 +284,5 @@ def _labels(chunk: Chunk) -> tuple[dict[str, np.ndarray], dict[int, str]]:
                 try:
                     labels[name][row] = float("nan" if value in (None, "") else value)
                 except ValueError:
-                    causes.setdefault(row, f"the {name} {value!r} is no number")
+                    causes.setdefault(row, f"the {name} {value!r} is not a number")
     return labels, {row: cause for row, cause in causes.items() if chunk.good[row]}

@@ -1,4 +1,4 @@
-"""Flags of a config, a dataclass: one for each field, with its type, its default and its text of the docstring."""
+"""Flags for the fields of a config dataclass, with types, defaults and help texts from its docstring."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from typing import Any
 def add_config(
     parser: argparse.ArgumentParser, config: type, title: str, without: Sequence[str] = (), defaults: Any = None
 ) -> None:
-    """Adds a flag for each field of a config: its name with dashes, its type and default, its text of the docstring.
+    """Adds a flag for each field of a config: the name with dashes, type, default, and help from the docstring.
 
     A field may be a bool, an int, a float, a str, a ``Literal`` of words, an int or such a word, any of these or None,
     or a tuple of them, whose flag takes several values.
 
     Args:
-      parser: gets the flags, in a group of their own.
+      parser: the parser; the flags are added as a group.
       config: the dataclass; every field has a default.
-      title: of the group.
-      without: fields that get no flag.
+      title: the group's title.
+      without: fields without a flag.
       defaults: an instance of the config whose values are the defaults; by default the one made without arguments.
 
     Raises:
-      TypeError: a field has a type for which there is no flag.
+      TypeError: the type of a field is not supported.
     """
     group = parser.add_argument_group(title)
     hints, texts = typing.get_type_hints(config), attribute_texts(config)
@@ -53,19 +53,19 @@ def add_config(
         elif kind in (int, float, str):
             options |= {"type": kind, "choices": choices, "metavar": None if choices else field.name.upper()}
         else:
-            raise TypeError(f"{config.__name__}.{field.name}: no flag can be made for {hints[field.name]}")
+            raise TypeError(f"{config.__name__}.{field.name}: flags do not support the type {hints[field.name]}")
         group.add_argument(f"--{field.name.replace('_', '-')}", **options)
 
 
 def config_values(args: Any, config: type) -> dict[str, Any]:
-    """The values of the fields of a dataclass, by name, that parsed arguments or a request have."""
+    """The values in parsed arguments or a request for the fields of a dataclass, by name."""
     return {field.name: getattr(args, field.name) for field in dataclasses.fields(config) if hasattr(args, field.name)}
 
 
 def attribute_texts(config: type) -> dict[str, str]:
-    """The texts of the sections "Attributes" of a class and its bases, by name; none where docstrings are stripped.
+    """The texts of the sections "Attributes" of a class and its bases, by name; empty if docstrings are stripped.
 
-    A text of the class replaces that of a base.
+    Texts of the class override those of its bases.
     """
     texts: dict[str, str] = {}
     for base in reversed(config.__mro__):
@@ -95,7 +95,7 @@ class _Several(argparse.Action):
 
 
 def _plain_type(hint: Any) -> tuple[Any, tuple[Any, ...] | None]:
-    """The type of one value, and its words if it is a ``Literal``; None is dropped, as no value stands for it."""
+    """The type of one value, and its words if it is a ``Literal``; None is ignored, as it can't be given."""
     union = typing.get_origin(hint) in (typing.Union, types.UnionType)
     parts = [part for part in typing.get_args(hint) if part is not types.NoneType] if union else [hint]
     words = next((typing.get_args(part) for part in parts if typing.get_origin(part) is typing.Literal), None)
@@ -113,7 +113,7 @@ def _number_or(words: tuple[str, ...]) -> Callable[[str], int | str]:
 
 
 def _shown(default: Any) -> str:
-    """A default as it would be given on the command line."""
+    """A default value as written on the command line."""
     if default is None:
         return "none"
     return " ".join(map(str, default)) or "none" if isinstance(default, tuple) else str(default)

@@ -1,4 +1,4 @@
-"""Flags that several commands have, the values that flags take, and sections of the help."""
+"""Flags shared by commands, parsers of their values, and sections of the help."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from .report import QUOTED
 INPUT_HELP = "file of puzzles, - for the standard input, name of a shipped set, or a puzzle itself"
 
 INPUT_SECTION = """\
-input: a puzzle a line (0, ., *, _, -, ? or x for a blank cell; letters or spaced numbers on boards beyond 9x9), words
-may stand before it; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key named
-puzzle, or by --column; or grids of several lines, drawn in any frame, with pencil marks, or as a spreadsheet exports
-them; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell.
-With --zero-based digits are counted from 0. A file that seems to do so without it, as it has 0 beside another blank and
-nowhere the largest digit, is an error.
+input: one puzzle per line (0, ., *, _, -, ? or x for a blank cell; letters or spaced numbers on boards beyond 9x9),
+possibly after other words; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key
+named puzzle, or by --column; grids of several lines, drawn in any frame, with pencil marks, or exported from a
+spreadsheet; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell.
+With --zero-based digits are counted from 0. Without it, a file that has 0 besides another blank, and the largest digit
+nowhere, is an error, as its digits seem to be counted from 0.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
 9x9-hard, if there is no such file, is a set of puzzles that ships with the package; puzzles may be given inline.
-board: a file that names its board, by a line `# board: windoku` at its top or in a column named board, is read for it;
-a --board that contradicts is an error.
+board: taken from the file if it names its board, by a line `# board: windoku` at its top or in a column named board; a
+different --board is an error.
 """
 
 _DEVICES = """\
-An output that another process is writing is refused: a file NAME.jaxsudoku-lock stands beside it while it is written.
-JAXSUDOKU_LOCKS=off writes without, on file systems that have no locks.
+While an output is written, a file NAME.jaxsudoku-lock beside it keeps other processes from writing it.
+JAXSUDOKU_LOCKS=off turns locks off, for file systems that have none.
 
-JAX chooses the devices: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is kept in
-JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku; JAXSUDOKU_CACHE=0 keeps none.
+JAX chooses the devices: see JAX_PLATFORMS and CUDA_VISIBLE_DEVICES. Compiled code is cached in
+JAX_COMPILATION_CACHE_DIR, by default $XDG_CACHE_HOME/jaxsudoku or ~/.cache/jaxsudoku; JAXSUDOKU_CACHE=0 disables this.
 """
 
 
 def status_section(resumable: bool) -> str:
     """The end of the help of commands that read puzzles: exit statuses, locks and devices."""
-    resume = "; --resume goes on from there" if resumable else ""
+    resume = "; --resume continues from there" if resumable else ""
     return f"""\
 exit status:
-  0    done; that a puzzle has no solution is an answer
-  1    done, but some lines are malformed or their givens clash: each is reported as file:line: cause, the first
-       {QUOTED} of them one by one; or reading or writing failed on the way, and all answers up to there are kept
-  2    usage: an unknown option or value, a missing input, one without any puzzle, an output that exists
-  130  stopped by Ctrl-C (143 by SIGTERM): the output holds whole lines{resume}
+  0    done; puzzles without a solution count as answered
+  1    done, but some lines are malformed or their givens clash; the first {QUOTED} are reported as file:line: cause;
+       or reading or writing failed, and all answers before the failure are kept
+  2    usage error: an unknown option or value, a missing input, an input without puzzles, an existing output
+  130  stopped by Ctrl-C (143 by SIGTERM): the output has complete lines{resume}
 
 {_DEVICES}"""
 
@@ -57,7 +57,7 @@ exit status:
 
 
 def board_flag(named_by_input: bool) -> Any:
-    """The board; by default that which the input names, or the classic 9x9 one."""
+    """The flag of the board; by default the one that the input names, or the classic 9x9 board."""
     return flag(
         f"a side (16), a box shape (3x4), {', '.join(VARIANTS)} (or {VARIANTS[0]}-16 ...), jigsaw: and a label "
         "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
@@ -69,25 +69,25 @@ def board_flag(named_by_input: bool) -> Any:
 
 
 def format_flag(default: str) -> Any:
-    """The format of the output."""
+    """The flag of the output's format."""
     return flag(f"default: {default}", choices=KINDS)
 
 
 def up_to_flag() -> Any:
-    """The hardest technique."""
+    """The flag of the hardest technique."""
     names = ", ".join(techniques.registry.NUMBERS)
     text = f"the hardest technique to use, of {names} (default: the last)"
     return flag(text, type=technique, metavar="TECHNIQUE")
 
 
 def number_flag(text: str, default: int | None = None, least: int = 1) -> Any:
-    """An integer; the help shows a default that is one."""
+    """A flag with an integer; the help shows an integer default."""
     shown = text if default is None else f"{text} (default: {default})"
     return flag(shown, type=at_least(least), default=default, metavar="N")
 
 
 def seed_flag() -> Any:
-    """The seed, 0 by default."""
+    """The flag of the seed, 0 by default."""
     return flag("seed of all randomness (default: 0)", type=seed, default=0, metavar="N")
 
 
@@ -115,13 +115,13 @@ def technique(name: str) -> str:
 
 
 def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
-    """An integer of at least ``lowest``, and below ``below``, or else at most what an int32 holds."""
+    """A parser of integers from ``lowest`` on and below ``below``, by default up to the maximum of int32."""
 
     def convert(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if number < lowest or (below is not None and number >= below):
             limits = f"at least {lowest}" if below is None else f"between {lowest} and {below - 1}"
             raise argparse.ArgumentTypeError(f"must be {limits}, not {number}")
@@ -137,7 +137,7 @@ seed = at_least(0, below=2**32)
 
 
 def bounds(kind: type[int] | type[float]) -> Callable[[str], Any]:
-    """A range "A:B" as a pair, None for an end that is left out; of integers also one number, as itself."""
+    """A parser of ranges "A:B" as pairs, None for an omitted end; for integers also of a single number."""
 
     def convert(text: str) -> Any:
         try:
@@ -155,5 +155,5 @@ def bounds(kind: type[int] | type[float]) -> Callable[[str], Any]:
 
 
 def output(name: str) -> str:
-    """An output file; the system's names of the standard output are ``-`` too."""
+    """An output file; the system's names of the standard output become ``-``."""
     return "-" if name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else name

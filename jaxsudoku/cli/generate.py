@@ -1,4 +1,4 @@
-"""``jaxsudoku generate``: makes puzzles, each with one solution, or instances with holes."""
+"""``jaxsudoku generate``: generates puzzles with one solution, or instances with holes."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 MAKING_STATUSES = """\
 exit status:
   0    done
-  1    not all puzzles were found within the attempts, or writing failed; what was found is written, of a data set all
-       whole shards
-  2    usage: an unknown option or value, an output that exists
-  130  stopped by Ctrl-C (143 by SIGTERM); --resume goes on from there
+  1    not all puzzles were found within the attempts, or writing failed; the puzzles found are written, of a data set
+       all complete shards
+  2    usage error: an unknown option or value, an existing output
+  130  stopped by Ctrl-C (143 by SIGTERM); --resume continues from there
 """
 
 EPILOG = f"""\
@@ -52,12 +52,12 @@ examples:
   jaxsudoku generate 10 --pattern half-turn --format text
   jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
 
-output: the columns puzzle, solution, clues and rating, with --technique or --score also score and technique; as text a
-puzzle a line. Boards that are not classic are named: in a column board, as text by a line `# board: windoku` at the
-top. Each puzzle has exactly one solution. With --holes it has at least one, which the column solution holds, and there
-is no rating. The same seed gives the same puzzles on every machine, and a longer run begins with those of a shorter
-one. So --resume goes on with an output of the same arguments, also to a larger COUNT; the first and the last puzzles
-there are made again to check that they are the same.
+output: the columns puzzle, solution, clues and rating, with --technique or --score also score and technique; as text
+one puzzle per line. Boards that are not classic are named in a column board, in text by a line `# board: windoku` at
+the top. Each puzzle has exactly one solution. With --holes it has at least one, given in the column solution, and no
+rating. The same seed gives the same puzzles on every machine, and a longer run begins with those of a shorter one. So
+--resume continues an output of the same arguments, even to a larger COUNT; its first and last puzzles are generated
+again to check that they are the same.
 
 {job.MAKING_SECTION}
 {MAKING_STATUSES}"""
@@ -72,47 +72,47 @@ _COLUMNS = {
     "technique": object,
     BOARD_COLUMN: object,
 }
-#: What the summary calls instances with holes, in the place of a grade.
+#: The name of instances with holes in the summary, instead of a grade.
 _UNRATED = "unrated"
 
 
 def _share(text: str) -> float:
-    """A number between 0 and 1; the config checks its range."""
+    """Parses a number; the config checks that it is between 0 and 1."""
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no share such as 0.45") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share such as 0.45") from None
 
 
 def _rating(text: str) -> Any:
-    """A range of ratings, or the name of a grade, which is checked where JAX is loaded."""
+    """Parses a range of ratings, or the name of a grade, which is checked after JAX is loaded."""
     return text if text[:1].isalpha() else flags.bounds(float)(text)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Making:
-    """The puzzles to make: how many, on which board, and fields of ``GenerateConfig``."""
+    """Request fields for generated puzzles: their number, the board, and fields of ``GenerateConfig``."""
 
     count: int = flag("how many puzzles", "count", metavar="COUNT", type=flags.at_least(1))
     board: Board = flags.board_flag(named_by_input=False)
     clues: int | tuple[int | None, int | None] | None = flag(
-        "number of clues, or a range with either end left out, from which a number is drawn for each puzzle; a "
-        "puzzle that becomes minimal before that has more (default: those of a minimal puzzle)",
+        "number of clues, or a range with optional ends, from which a number is drawn for each puzzle; a puzzle that "
+        "becomes minimal before has more clues (default: minimal puzzles)",
         type=flags.bounds(int),
         metavar="N|A:B",
     )
-    minimal: bool = flag("no clue may be superfluous; always so without --clues", default=False)
+    minimal: bool = flag("no clue may be redundant; always so without --clues", default=False)
     rating: tuple[float | None, float | None] | str | None = flag(
-        "range of ratings, see `jaxsudoku rate`, with either end left out; or easy, medium, hard, very-hard or extreme",
+        "range of ratings, see `jaxsudoku rate`, with optional ends; or easy, medium, hard, very-hard or extreme",
         type=_rating,
         metavar="A:B|GRADE",
     )
     technique: str | None = flag(
-        "the hardest technique that a person needs, such as x-wing; see `jaxsudoku rate --by technique`",
+        "the hardest technique that a puzzle needs, such as x-wing; see `jaxsudoku rate --by technique`",
         metavar="NAME",
     )
     score: tuple[float | None, float | None] | None = flag(
-        "range of scores of the hardest technique, with either end left out", type=flags.bounds(float), metavar="A:B"
+        "range of scores of the hardest technique, with optional ends", type=flags.bounds(float), metavar="A:B"
     )
     pattern: str = flag(
         "symmetry of the cells with clues (default: none)",
@@ -121,8 +121,8 @@ class Making:
         words=PATTERNS,
     )
     steps: int | None = flags.number_flag(
-        "steps of a search in each puzzle's neighbourhood towards fewer clues or a higher rating (default: 256 where "
-        "the rating is bounded from below, else 0)",
+        "steps of local search towards fewer clues or a higher rating in each attempt (default: 256 if the rating has "
+        "a lower bound, else 0)",
         least=0,
     )
     attempts: int | None = flags.number_flag(
@@ -132,22 +132,20 @@ class Making:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(job.Parted, Making):
-    """What ``generate`` is asked for; ``start`` is the number of the first puzzle."""
+    """Request of ``generate``; ``start`` is the number of the first puzzle."""
 
     holes: str | None = flag(
-        "make solved grids with holes, as many, up to one, in every row, column, box and other house (balanced) "
-        "or in cells drawn at random; an instance may have several solutions, and there is no rating. Needs --given",
+        "remove cells of solved grids, evenly (balanced: houses differ by at most one hole) or at random; an instance "
+        "may have several solutions, and has no rating. Needs --given",
         choices=HOLES,
     )
-    given: float | None = flag(
-        "with --holes: the share of cells that are given, such as 0.45", type=_share, metavar="SHARE"
-    )
-    format: Kind | None = flags.format_flag("by the output's suffix, csv on the standard output")
+    given: float | None = flag("with --holes: the share of given cells, such as 0.45", type=_share, metavar="SHARE")
+    format: Kind | None = flags.format_flag("from the output's suffix; csv on the standard output")
     start: int = 0
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Generates puzzles into a table; the exit status."""
+    """Generates puzzles into a table; returns the exit status."""
     with as_usage():
         config = GenerateConfig(**config_values(request, GenerateConfig))
         check_settings(request.board, config)
@@ -178,7 +176,7 @@ def _generate(
         others = f"; {attempts:,} of {generator.config.most_attempts:,} attempts at the others" if attempts > 1 else ""
         screen.show(f"{meter.line(first + found, request.count)}{others}", now=not attempts, task=True)
 
-    # in stretches, so that memory is flat and what is made is soon written
+    # in stretches, so that memory is constant and puzzles are written soon
     with table:
         while first < request.count and error is None:
             # a run that was stopped within a stretch goes on to its end, so that the next ones begin where they would
@@ -202,8 +200,8 @@ def _generate(
 def _columns(board: Board, config: GenerateConfig) -> dict[str, Any]:
     """The columns of the output.
 
-    The board is there only if it is not classic, ratings by technique only if puzzles are chosen by them. Instances
-    with holes have no ratings.
+    There is a column for the board only if it is not classic, and for ratings by technique only if puzzles are chosen
+    by them. Instances with holes have no ratings.
     """
     absent = {BOARD_COLUMN} if marked_board(board) is None else set()
     if config.holes is not None:
@@ -229,10 +227,10 @@ def _rows(generator: Generator, made: Puzzles) -> dict[str, Any]:
 
 
 def _check_kept(request: Request, table: TableWriter, generator: Generator) -> None:
-    """Makes the first and the last puzzles of an earlier run again, to see that the arguments are the same.
+    """Generates the first and last puzzles of an earlier run again, to check that the arguments are the same.
 
     Raises:
-      ResumeError: the output has other puzzles, or more than are to be made.
+      ResumeError: the output has other puzzles, or more than requested.
     """
     from jaxsudoku.generation import GenerationError
 
@@ -240,15 +238,14 @@ def _check_kept(request: Request, table: TableWriter, generator: Generator) -> N
         raise ResumeError(
             f"{request.output}: has {table.done} puzzles, more than {request.count}; the output is left as it is"
         )
-    # at either end at most a stretch
+    # at most one stretch at either end
     size = min(TABLE_SAMPLE, generator.stretch, table.done)
     for first in sorted({0, table.done - size}) if size else ():
         try:
             table.check(first, grid_column(generator.make(first, size).puzzles, request.board))
         except (GenerationError, ResumeError) as error:
             raise ResumeError(
-                f"{error}. To be resumed it needs the seed, board and settings that it was made with, and all of its "
-                "puzzles found"
+                f"{error}. Resuming needs the same seed, board and settings, with which all of its puzzles can be found"
             ) from error
 
 
@@ -271,6 +268,6 @@ def add_grades(tally: Tally, made: Puzzles) -> None:
 
 
 def making_details(board: Board, seed: int, earlier: int) -> dict[str, Any]:
-    """The end of the summary of commands that make or rate puzzles, after the ``earlier`` ones of a resumed run."""
+    """The end of the summary of commands that make or rate puzzles; ``earlier`` is the number from an earlier run."""
     note = f"; {earlier:,} were there already" if earlier else ""
     return {"note": note, "already_there": earlier, "board": str(board), "seed": seed}

@@ -1,4 +1,4 @@
-"""Histories of solvers that work on full grids: the errors of a puzzle after each step, as a table or a picture."""
+"""Writers of histories (errors after each step) of solvers on full grids, as a table or a picture."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from jaxsudoku.runtime.terminal.failure import UsageError
 
 from .outputs import check_outputs, put
 
-#: Steps of a puzzle that are recorded by default; the solver's flag --record sets another number.
+#: Default number of recorded steps of a puzzle; the solver's flag --record changes it.
 RECORDED = 5000
 
-#: Puzzles whose rows are written at a time.
+#: Number of puzzles whose rows are written at a time.
 _ROWS = 256
 
 
@@ -33,10 +33,10 @@ class _Target(Protocol):
 
 
 class HistoryWriter:
-    """Writes histories into files, in the format of their suffixes; a context manager, which opens them.
+    """Writer of histories to files, in the formats of their suffixes; a context manager that opens them.
 
-    A ``.csv`` has a row for each puzzle (its number in the input, from 1) and step, with the error after it; any other
-    file is a picture of all puzzles (``pictures.Course``), drawn at the end.
+    A ``.csv`` has a row for each puzzle (its number in the input, from 1) and step, with the error after this step; any
+    other file is a picture of all puzzles (``pictures.Course``), drawn at the end.
 
     Args:
       targets: paths.
@@ -45,7 +45,7 @@ class HistoryWriter:
       outputs: the other outputs.
 
     Raises:
-      UsageError: a file exists, can't be made, is one of the others or named twice, or has the suffix of no format.
+      UsageError: a file exists, can't be created, is used twice or for something else, or has an unknown suffix.
       ImportError: matplotlib, which pictures need, is missing.
     """
 
@@ -57,7 +57,7 @@ class HistoryWriter:
         for target in targets:
             if not _is_table(target) and pictures.suffix(target) not in pictures.formats():
                 raise UsageError(
-                    f"{target}: no history: its suffix must be .csv, or that of a picture: "
+                    f"{target}: the suffix of a history must be .csv, or that of a picture: "
                     f".{', .'.join(pictures.formats())}"
                 )
         self._names = targets
@@ -108,14 +108,14 @@ class _Table:
             put(self._file, "".join(f"{puzzle},{step},{error}\n" for puzzle, step, error in numbers), self._name)
 
     def close(self) -> None:
-        """All rows are written."""
+        """Does nothing, as all rows are written."""
 
 
 class _Picture:
     """A picture of all histories."""
 
     def __init__(self, file: BinaryIO, name: str) -> None:
-        del file  # opened to find out that it can be written
+        del file  # opened now to check that it can be written
         self._name, self._course = name, pictures.Course()
 
     def write(self, first: int, history: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""The input of a command: a file, the standard input, a set that ships with the package, or puzzles given inline."""
+"""Inputs of commands: a file, the standard input, a set that ships with the package, or puzzles given inline."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from .parser import flag
 #: The name of puzzles given inline, in messages.
 INLINE = "<command line>"
 
-#: Characters of the shortest text that is taken for a puzzle, which may be incomplete.
+#: Minimum length of a text that is taken for a (possibly incomplete) puzzle.
 _SHORTEST = 8
 #: A word that looks like the name of a set, such as 9x9-insane.
 _SET_NAME = re.compile(r"\w+x\d+(-[\w-]+)?")
@@ -56,7 +56,7 @@ class PartInput:
     Attributes:
       part: a slice of an input.
       board: the board of the job.
-      declared_unique: whether the inputs of the job say that each puzzle has one solution.
+      declared_unique: whether the inputs of the job state that each puzzle has one solution.
     """
 
     part: Slice
@@ -66,19 +66,19 @@ class PartInput:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The puzzles that a command reads: one input or several puzzles given inline, their board and their column."""
+    """Request fields of an input: a file or inline puzzles, the board and the column."""
 
     input: tuple[str, ...] | str | PartInput = flag(
         f"{flags.INPUT_HELP}; several puzzles may be given inline", "input", metavar="INPUT", nargs="+"
     )
     board: Board | None = flags.board_flag(named_by_input=True)
     column: str | None = flag("column of puzzles in a table, key in JSON lines (default: puzzle)", metavar="NAME")
-    zero_based: bool = flag("digits are counted from 0, which is no blank; answers are from 1 on", default=False)
+    zero_based: bool = flag("digits are counted from 0, which is not a blank; answers count from 1", default=False)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OnePuzzle(Inputs):
-    """The input, the number of the puzzle in it, and the file of what is shown."""
+    """Request fields of one puzzle: the input, the number of the puzzle, and the output."""
 
     index: int = flags.number_flag("number of the puzzle in the input, from 1", default=1)
     output: str = flag(
@@ -99,8 +99,8 @@ class Input(NamedTuple):
       puzzles: the puzzles; ``puzzles.name`` is the name of the input in messages.
       path: its path, ``-`` for the standard input; the name of a shipped set or ``INLINE`` for others.
       columns: the names of its columns, if it is a table.
-      declared_unique: whether a file says that its puzzles have one solution each (shipped ones are tested, so this is
-        False for them).
+      declared_unique: whether a file states that each of its puzzles has one solution (False for shipped ones, which
+        are tested).
     """
 
     puzzles: PuzzleFile
@@ -116,10 +116,10 @@ class Input(NamedTuple):
 
 @contextlib.contextmanager
 def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
-    """Opens the input of a command, finds its board and its first puzzle, before anything else is done.
+    """Opens the input of a command, and finds its board and its first puzzle, before any other work.
 
     Args:
-      request: what to read.
+      request: the request for an input.
       keep: columns of answers that ``chunks`` carries along.
 
     Raises:
@@ -139,7 +139,7 @@ def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
             if isinstance(source, str):
                 source = stack.enter_context(_open(source))
             puzzles = stack.enter_context(open_puzzles(source, board, column=request.column, zero_based=zero_based))
-        columns = puzzles.check()  # before an output is made, which would be left empty
+        columns = puzzles.check()  # before an output is created, which would stay empty
         if not puzzles.has_puzzles(keep):
             raise UsageError(no_puzzles(puzzles.name))
         yield Input(puzzles, path, columns, puzzles.unique and not isinstance(source, _Named))
@@ -175,7 +175,7 @@ def read_all(name: str, board: Board) -> np.ndarray:
 
 
 def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
-    """The solutions uint8[n, cells] beside the puzzles of a chunk, zeros without, and what is wrong, by row."""
+    """The solutions uint8[n, cells] given with the puzzles of a chunk, zeros if missing; causes of faults by row."""
     cells = chunk.grids.shape[1]
     name = next((name for name in KNOWN_SOLUTION_COLUMNS if name in chunk.extras), None)
     if name is None:
@@ -185,12 +185,12 @@ def known_solutions(chunk: Chunk) -> tuple[np.ndarray, dict[int, str]]:
 
 
 def no_puzzles(name: str) -> str:
-    """The message about an input without any puzzle, be it malformed."""
+    """The message about an input without any puzzle, not even a malformed one."""
     return f"{name}: there are no puzzles in it"
 
 
 def _open(path: str) -> contextlib.AbstractContextManager[BinaryIO | str]:
-    """Opens an input, so that a missing one is an error before anything else is done; ``-`` stays as it is."""
+    """Opens an input, so that a missing file is an early error; returns ``-`` unchanged."""
     if path == "-":
         check_standard_input()
         return contextlib.nullcontext(path)
@@ -206,13 +206,13 @@ class _Named(io.BytesIO):
 
 
 class _OneBased(_Named):
-    """Bytes in which digits are counted from 1, whatever the user's puzzles do."""
+    """Bytes of a shipped set, whose digits are counted from 1 even with ``--zero-based``."""
 
 
 def _find(
     given: Sequence[str], board: Board | None, zero_based: bool = False
 ) -> tuple[str | BinaryIO, str, Board | None]:
-    """The source, its name, and its board or None where the source may name it. A file takes precedence.
+    """The source, its name, and its board (None if the source may name it). Files take precedence.
 
     Raises:
       UsageError, ValueError: there is no such input.
@@ -234,7 +234,7 @@ def _find(
             hint = f": choose one of {', '.join(shipped.names())}"
         if hint:
             raise UsageError(f"{name}: No such file or directory, nor a set of this name{hint}")
-        return name, name, board  # to fail as any missing file does
+        return name, name, board  # fails like any missing file
     grids = [_parsed(text, board, zero_based) for text in given]
     if len({len(grid) for grid in grids}) > 1:
         raise UsageError(f"puzzles of {' and '.join(sorted({str(len(grid)) for grid in grids}))} cells given inline")
@@ -243,7 +243,7 @@ def _find(
 
 
 def _is_position(text: str, zero_based: bool) -> bool:
-    """Whether a text that names no file says more than its filled cells: a line of HoDoKu's library, pencil marks."""
+    """Whether a text that is not a file has candidates: a line of HoDoKu's library, or pencil marks."""
     if is_library_line(text.encode(errors="surrogateescape")):
         return True
     try:
@@ -261,7 +261,7 @@ def _parsed(text: str, board: Board | None, zero_based: bool) -> np.ndarray:
 
 
 def _is_puzzle(text: str, zero_based: bool) -> bool:
-    """Whether a text that names no file is a puzzle: digits and blanks, or letters that fit its size."""
+    """Whether a text that is not a file is a puzzle: digits and blanks, or letters that fit its size."""
     words = text.split()
     joined = "".join(words)
     if len(words) >= _SHORTEST and all(map(_CELL.fullmatch, words)):

@@ -1,4 +1,4 @@
-"""A run of a command: its arguments, its start, its screen, its report, and how it is resumed."""
+"""Invocations of commands: arguments, start, screen, summary and the command to resume."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .report import Tally, counted, record
 
 
 class Abandonable(Protocol):
-    """An output that can be left as it is, to be resumed."""
+    """An output that can be closed unfinished, to be resumed later."""
 
     def abandon(self) -> None:
         """Closes it; does nothing after it is finished."""
@@ -33,10 +33,10 @@ class Invocation:
 
     Attributes:
       argv: the arguments after the program's name.
-      signals: what stops the run.
-      began: the time of the start, as ``time.perf_counter`` gives it.
-      part: the number of the part of a job that is done; 0 where there are no parts.
-      keep_unfinished: whether an output that is not finished stays, to be resumed.
+      signals: the handler of signals that stop the run.
+      began: the time of the start, by ``time.perf_counter``.
+      part: the number of the part of a job; 0 without parts.
+      keep_unfinished: whether an unfinished output is kept, to be resumed.
     """
 
     argv: list[str]
@@ -46,26 +46,26 @@ class Invocation:
     keep_unfinished: bool = True
 
     def start_screen(self, quiet: bool) -> Screen:
-        """Shows that the command has begun, and checks where compiled programs are kept; loads JAX."""
+        """Shows that the command has begun, and checks the cache of compiled programs; loads JAX."""
         screen = Screen(bar=not quiet)
         screen.show("starting ...", now=True)
         check_cache(screen)
         return screen
 
     def bad_lines(self, screen: Screen, puzzles: PuzzleFile) -> BadLines:
-        """What reports the bad lines of an input."""
+        """The reporter of bad lines of an input."""
         return BadLines(screen, puzzles.name, puzzles.board)
 
     def summarize(
         self, request: Running, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
     ) -> None:
-        """Prints the summary of a run, for people or as JSON, as the flags say, and why the run ended early.
+        """Prints the error that ended the run, if any, and the summary, for people or as JSON according to the flags.
 
         Args:
-          request: what was asked for.
-          screen: where messages are printed.
+          request: the request.
+          screen: prints messages.
           tally: the puzzles of this run.
-          error: why the run ended early, None if it didn't.
+          error: the error that ended the run early; None if there was none.
           note: the end of the line for people.
           **details: further entries of the JSON object.
         """
@@ -92,8 +92,8 @@ class Invocation:
             screen.say(f"jaxsudoku: error: {error}")
 
     def resume_command(self) -> str:
-        """The command that resumes this run: with --resume, without the flags that --resume excludes."""
-        end = self.argv.index("--") if "--" in self.argv else len(self.argv)  # what follows is no flag
+        """The command that resumes this run: with --resume, and without flags that exclude it."""
+        end = self.argv.index("--") if "--" in self.argv else len(self.argv)  # arguments after it are not flags
         excluded = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
         excluded.add_argument("--force", action="store_true")
         excluded.add_argument("--resume", action="store_true")
@@ -103,7 +103,7 @@ class Invocation:
 
     @contextlib.contextmanager
     def resumable(self, output: str, sink: Abandonable) -> Iterator[None]:
-        """A block at whose end the output is closed in any case; a ``Stop`` gets the command that resumes the run.
+        """A context that always closes the output; adds the command to resume to a ``Stop``.
 
         Args:
           output: the name of the output, ``-`` for the standard output, which can't be resumed.
@@ -113,14 +113,14 @@ class Invocation:
             yield
         except Stop as stop:
             if output != "-":
-                stop.advice = f"{output} is whole as far as it goes; to go on: {self.resume_command()}"
+                stop.advice = f"{output} has complete rows; to continue: {self.resume_command()}"
             raise
         finally:
             sink.abandon()
 
 
 def check_cache(screen: Screen) -> None:
-    """Warns once if compiled programs can't be kept, where JAX would warn about each program."""
+    """Warns once if compiled programs can't be cached; JAX would warn for each program."""
     import jax
 
     from jaxsudoku.runtime import cache

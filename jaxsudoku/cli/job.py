@@ -1,4 +1,4 @@
-"""Commands as jobs of several workers: ``--workers``, the plan of the parts, progress, and the summary."""
+"""Commands run as jobs by several workers (``--workers``): plan of the parts, progress and summary."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ from .plan import Plan
 from .report import QUOTED, counted, listed
 from .run import BATCHES
 
-#: Puzzles of 9x9 in a part by default; fewer of larger boards, which take longer.
+#: Default number of 9x9 puzzles in a part; fewer on larger boards, where each takes longer.
 _PUZZLES = 1 << 20
-#: The most parts, whose batches have numbers that fit 32 bits.
+#: Maximum number of parts, so that numbers of batches fit 32 bits.
 _MOST_PARTS = (1 << 32) // BATCHES
 
 SECTION = """\
-workers: with --workers the answers are files in a folder, part-00000 and so on: together, in this order, they answer
-all puzzles of all inputs, in the order of their names. INPUT may then be several files, folders, patterns such as
-'in/*.parquet', and URLs such as s3://bucket/in (extra cluster). Parts of workers that die are done again, and --resume
-goes on with a job that was stopped or killed. manifest.json lists the parts, their checksums and their outcomes.
+workers: with --workers the answers are files in a folder, part-00000 and so on; concatenated, they answer all puzzles
+of all inputs, in the order of the inputs' names. INPUT may then be several files, folders, patterns such as
+'in/*.parquet', and URLs such as s3://bucket/in (extra cluster). Parts of workers that die are repeated, and --resume
+continues a job that was stopped or killed. manifest.json lists the parts, their checksums and their outcomes.
 """
 
 MAKING_SECTION = """\
-workers: with --workers the puzzles are files in a folder, part-00000 and so on, each a stretch of the same sequence.
---resume goes on with a job that was stopped or killed. manifest.json lists the parts and their checksums.
+workers: with --workers the puzzles are files in a folder, part-00000 and so on, consecutive parts of one sequence.
+--resume continues a job that was stopped or killed. manifest.json lists the parts and their checksums.
 """
 
-#: How many messages of parts are shown; those of different files may differ by their names alone.
+#: Maximum number of messages of parts shown; messages of different files may differ only in the names.
 _NOTES = 10
-#: Fields of a request on which the answers of a job do not depend.
+#: Fields of a request that do not influence the answers of a job.
 _FREE = {"config", "force", "input", "json", "output", "quiet", "resume", "workers"}
 
 
 def workers_flag(what: str, note: str = "") -> Any:
-    """The workers; the help says what they do."""
+    """The flag of the workers; ``what`` describes their work in the help."""
     return flag(
         f"{what} by N processes of this machine, or by actors of Ray (extra ray), on the cluster of RAY_ADDRESS "
         f"or on this machine{note}",
@@ -79,32 +79,32 @@ def _workers(text: str) -> Workers:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Parted(Writing):
-    """An output that may be made in parts, by several workers."""
+    """Request fields of an output that several workers may make in parts."""
 
     workers: Workers | None = workers_flag("do the work in parts", "; --output is then a folder, a path or a URL")
-    part_size: int | None = flags.number_flag("with --workers: about so many puzzles in a part (default: by the board)")
+    part_size: int | None = flags.number_flag("with --workers: approximate puzzles in a part (default: by the board)")
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.output == "-":
             raise UsageError("--workers needs --output, a folder for the parts")
         if self.workers is not None and self.force:
-            raise UsageError("--force does not go with --workers: remove the folder of the job, or name another")
+            raise UsageError("--force can't be used with --workers: remove the folder of the job, or name another")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Answering(Parted, Inputs):
-    """Puzzles to answer, and the output of the answers."""
+    """Request fields of commands that answer puzzles: the input, and the output of the answers."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Work:
-    """What a job does.
+    """The work of a job.
 
     Attributes:
-      run: runs the command: (request, Invocation) to the exit status.
-      inputs: the inputs as they are now.
-      kind: of the files of the parts.
-      note: for the user; may be empty.
+      run: runs the command: (request, Invocation) -> exit status.
+      inputs: descriptions of the input files, by which changes are detected.
+      kind: the kind of the files of the parts.
+      note: a message to the user; may be empty.
       limit: as in ``Tally``.
     """
 
@@ -120,11 +120,11 @@ class _Work:
 def answer(
     run: Callable[[Any, Invocation], int], request: Answering, invocation: Invocation, limit: int | None = None
 ) -> int:
-    """Runs a command that answers puzzles as a job; the exit status.
+    """Runs a command that answers puzzles as a job; returns the exit status.
 
     Args:
       run: the function ``run`` of the command's module, which answers each part.
-      request: what is asked for.
+      request: the request.
       invocation: the run of the job.
       limit: as in ``Tally``.
     """
@@ -146,7 +146,7 @@ def answer(
             raise UsageError(no_puzzles(", ".join(files)))
     if len(boards) > 1:
         (one, first), (other, second) = list(boards.items())[:2]
-        raise UsageError(f"{first} is of {one}, {second} of {other}: solve them one by one")
+        raise UsageError(f"{first} has the board {one}, {second} {other}: solve them separately")
     kinds = {part.kind for part in found}
     by_inputs: Kind = "parquet" if kinds == {"Parquet"} else "csv" if columns == len(files) and files else "text"
     board = next(iter(boards))
@@ -159,14 +159,14 @@ def _has_puzzles(part: Slice, board: Board, column: str | None) -> bool:
     try:
         with open_slice(part, board, column) as puzzles:
             return puzzles.has_puzzles()
-    except PuzzleFileError:  # which the part reports
+    except PuzzleFileError:  # reported by the part
         return True
 
 
 def make(
     run: Callable[[Any, Invocation], int], request: Parted, invocation: Invocation, count: int, board: Board
 ) -> int:
-    """Runs a command that makes so many puzzles as a job; the exit status. Arguments are those of ``answer``."""
+    """Runs a command that makes ``count`` puzzles as a job; returns the exit status. Arguments as in ``answer``."""
     assert request.workers is not None
     size = request.part_size or _size(request, board) // 64
     parts = [(start, min(size, count - start)) for start in range(0, count, size)]
@@ -175,13 +175,13 @@ def make(
 
 
 def _uncut(parts: Sequence[Slice], size: int) -> str:
-    """Why there are few parts of so many puzzles, and what helps."""
+    """The cause why there are few parts, with advice; ``size`` is the number of puzzles in a part."""
     cut = collections.Counter(part.source for part in parts)
     for part in (part for part in parts if cut[part.source] == 1):
         if part.stop is None:
-            return f"{part.source} is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
+            return f"{part.source} can't be split, unlike Parquet, and lines or CSV without compression and quotes"
         if part.kind == Parquet.name and part.stop - part.start == 1:
-            return f"{part.source} is one row group, which is not cut: write it with smaller row groups"
+            return f"{part.source} is one row group, which can't be split: write it with smaller row groups"
     return _smaller("part", size)
 
 
@@ -190,8 +190,8 @@ def _smaller(part: str, size: int) -> str:
 
 
 def idle(workers: Workers, parts: int, cause: str) -> str:
-    """A note that there are fewer parts than workers, and the cause; "" if there are enough."""
-    wanted = workers.count or 2  # on Ray by default as many as the cluster has
+    """A note that there are fewer parts than workers, with the cause; "" if there are enough."""
+    wanted = workers.count or 2  # on Ray by default as many as fit the cluster
     if not 0 < parts < wanted:
         return ""
     have = "1 part" if parts == 1 else f"{parts} parts"
@@ -199,17 +199,17 @@ def idle(workers: Workers, parts: int, cause: str) -> str:
 
 
 def idle_shards(workers: Workers, count: int, size: int) -> str:
-    """As ``idle``, of the shards of a data set."""
+    """``idle`` for the shards of a data set."""
     return idle(workers, -(-count // size), _smaller("shard", size))
 
 
 def _size(request: Parted, board: Board | None) -> int:
-    """The puzzles of a part."""
+    """The number of puzzles in a part."""
     return request.part_size or max(1, _PUZZLES * 9**3 // (board or Board.classic()).candidates)
 
 
 def _described(file: str) -> dict[str, Any]:
-    """A file as it is now, by which a changed one is known."""
+    """Description of a file, by which changes are detected."""
     if not is_url(file):
         status = os.stat(file)
         return {"name": os.path.abspath(file), "bytes": status.st_size, "modified": status.st_mtime_ns}
@@ -220,7 +220,7 @@ def _described(file: str) -> dict[str, Any]:
 
 
 def _settings(request: Parted, board: Board) -> dict[str, Any]:
-    """What the answers depend on, as values of JSON."""
+    """The settings that answers depend on, as JSON values."""
     config = dataclasses.asdict(request.config) if hasattr(request, "config") else {}
     values = {name: value for name, value in (vars(request) | config).items() if name not in _FREE}
     values["board"] = str(board)
@@ -232,13 +232,13 @@ def _settings(request: Parted, board: Board) -> dict[str, Any]:
 
 
 def _run(request: Parted, invocation: Invocation, work: _Work) -> int:
-    """Does the parts that the folder of the job lacks, and reports; the exit status."""
+    """Runs the missing parts of the job, and reports; returns the exit status."""
     assert request.workers is not None
     if not os.path.isdir(request.output):
         with as_usage():
             check_folder_name(request.output)
     if len(work.parts) > _MOST_PARTS:
-        raise UsageError(f"{len(work.parts):,} parts are too many: give a larger --part-size")
+        raise UsageError(f"{len(work.parts):,} parts are too many: use a larger --part-size")
     items = [list(part) if isinstance(part, tuple) else dataclasses.asdict(part.part) for part in work.parts]
     suffix = {"text": ".txt"}.get(work.kind, f".{work.kind}")
     command = work.run.__module__.rpartition(".")[2]
@@ -270,10 +270,10 @@ def _run(request: Parted, invocation: Invocation, work: _Work) -> int:
                 records[left[number].number] = record
                 job.add(record)
         except Stop as stop:
-            stop.advice = f"finished parts of {request.output} stay; to go on: {invocation.resume_command()}"
+            stop.advice = f"finished parts of {request.output} are kept; to continue: {invocation.resume_command()}"
             raise
         except JobError as error:
-            job.fail(f"{error}; finished parts stay, and --resume goes on")
+            job.fail(f"{error}; finished parts are kept, and --resume continues")
         if len(records) == len(parts) and not job.failed:
             folder.complete(plan, [records[number] for number in range(len(parts))])
     return job.finish([(part, records[part.number]) for part in parts if part.number in records])
@@ -283,14 +283,14 @@ class _Job:
     """The progress and the summary of a job.
 
     Args:
-      request: what is asked for.
-      screen: where they are shown.
+      request: the request.
+      screen: shows them.
       began: the time of the start of the command.
       count: the number of parts.
       limit: as in ``Tally``.
 
     Attributes:
-      failed: whether some part could not be read to its end, or the job could not go on.
+      failed: whether a part could not be read completely, or the job could not continue.
     """
 
     def __init__(self, request: Parted, screen: Screen, began: float, count: int, limit: int | None) -> None:
@@ -322,7 +322,7 @@ class _Job:
         self._show()
 
     def fail(self, message: str) -> None:
-        """Reports what went wrong."""
+        """Reports an error."""
         self.failed = True
         self._screen.say(f"jaxsudoku: error: {message}")
 
@@ -337,7 +337,7 @@ class _Job:
         return listed(counts, self._limit)
 
     def finish(self, parts: Sequence[tuple[Part, Record]]) -> int:
-        """Prints the bad lines and the summary; the exit status."""
+        """Prints the bad lines and the summary; returns the exit status."""
         request, screen = self._request, self._screen
         seconds = max(time.perf_counter() - self._start, 1e-9)
         screen.clear()
@@ -379,7 +379,7 @@ class _Job:
 
 
 def _bad_lines(parts: Sequence[tuple[Part, Record]]) -> Iterator[LineError]:
-    """The bad lines of all parts that are kept, by their numbers in whole files."""
+    """The recorded bad lines of all parts, numbered by lines of the whole files."""
     before: collections.Counter[str] = collections.Counter()  # lines of earlier slices
     for part, record in parts:
         if not isinstance(part.work, PartInput):
@@ -391,7 +391,7 @@ def _bad_lines(parts: Sequence[tuple[Part, Record]]) -> Iterator[LineError]:
 
 
 def _summed(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The details of the summaries of all parts: numbers are added, all else is that of the first part."""
+    """The combined details of the summaries of all parts: numbers are added, others are those of the first part."""
     first = dict(details[0]) if details else {}
     for name, value in first.items():
         if isinstance(value, int) and not isinstance(value, bool) and name not in ("seed", "limit"):

@@ -1,4 +1,4 @@
-"""Outputs of commands: checked before the work, written with errors that name the file."""
+"""Outputs of commands: early checks, and errors of writing that name the file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .parser import Last, flag
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Running(Last):
-    """The file of answers, batches, the seed, and what is reported."""
+    """Request fields of a run: the output, batch size, seed, and reports."""
 
     output: str = flag("file of answers (default: the standard output)", type=flags.output, default="-", metavar="FILE")
     batch_size: int | None = flags.number_flag(
-        "puzzles read, solved and written at a time; smaller batches of hard puzzles show progress and save work "
-        "sooner (default: by the machine)"
+        "number of puzzles read, solved and written at a time; with hard puzzles smaller batches show progress and "
+        "save work earlier (default: by the machine)"
     )
     seed: int = flags.seed_flag()
     json: bool = flag(
@@ -34,12 +34,12 @@ class Running(Last):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Writing(Running):
-    """An output of puzzles or answers, which may exist."""
+    """Request fields of an output that may exist already."""
 
     format: Kind | None = flags.format_flag("by the output's suffix")
     resume: bool = flag(
-        "keep what an earlier run wrote, and go on after it; give the same flags, as answers that are there stay, "
-        "unsolved ones too",
+        "keep the output of an earlier run, and continue after it; use the same flags, as existing answers are kept, "
+        "even unsolved ones",
         default=False,
         exclusive="existing",
     )
@@ -47,7 +47,7 @@ class Writing(Running):
 
     @property
     def table_kind(self) -> Kind | None:
-        """The kind of a table, None if its name tells; CSV on the standard output, so that all columns are there."""
+        """The kind of a table; None to take it from the name; CSV on the standard output, to have all columns."""
         return self.format or ("csv" if self.output == "-" else None)
 
 
@@ -60,18 +60,18 @@ def check_outputs(
     what: str = "output",
     json: str | None = None,
 ) -> None:
-    """Checks before the work that files can be made.
+    """Checks before the work that files can be created.
 
     Args:
       paths: the files.
       reads: the inputs, ``-`` for the standard input.
       writes: the other outputs, ``-`` for the standard output.
       force: whether existing files may be replaced.
-      what: what the files are, for messages.
-      json: the file that is written as JSON, None if there is none.
+      what: the name of the files in messages.
+      json: the file that is written as JSON; None if there is none.
 
     Raises:
-      UsageError: the suffix of ``json`` is that of another form; a file is one of the others, exists and is not to be
+      UsageError: the suffix of ``json`` belongs to another format; a file is used twice, exists and is not to be
         replaced, or can't be written.
     """
     with as_usage():
@@ -82,14 +82,14 @@ def check_outputs(
 
 
 def check_answers(request: Writing, kind: Kind | None) -> None:
-    """Checks the output of a command that answers or makes puzzles, before anything else is done.
+    """Checks the output of a command that answers or makes puzzles, before any other work.
 
     Args:
       request: the output.
-      kind: its kind, None if its name tells.
+      kind: its kind; None to take it from the name.
 
     Raises:
-      UsageError: it has no such form, exists and is not to be replaced or resumed, or can't be written.
+      UsageError: the name or kind is invalid, it exists and is not to be replaced or resumed, or it can't be written.
     """
     with as_usage():
         check_kind(request.output, kind, request.resume)
@@ -97,7 +97,7 @@ def check_answers(request: Writing, kind: Kind | None) -> None:
 
 
 def check_printed(*reads: str) -> None:
-    """Raises UsageError where the standard output is closed, or is one of the files that a command reads."""
+    """Raises UsageError if the standard output is closed, or is one of the files that a command reads."""
     with as_usage():
         check_output("-", reads=reads)
 
@@ -119,17 +119,17 @@ def open_table(
 
 
 def put(file: BinaryIO, text: str, name: str) -> None:
-    """Writes a whole text at once; raises OSError with the file's name, BrokenPipeError as it is."""
+    """Writes a whole text; raises OSError with the file's name, BrokenPipeError unchanged."""
     data = memoryview(text.encode())
     with named_errors(name):
-        while data:  # an unbuffered file may take less than it is given
+        while data:  # an unbuffered file may write only a part
             data = data[file.write(data) :]
         file.flush()
 
 
 @contextlib.contextmanager
 def named_errors(name: str) -> Iterator[None]:
-    """Adds the file's name to errors of writing; BrokenPipeError is raised as it is."""
+    """A context that adds the file's name to errors of writing, except BrokenPipeError."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""The parser of commands: each adds its own flags once it is chosen, and makes a request of what is given."""
+"""The parser of commands: a command adds its flags when it is chosen, and makes a request from the arguments."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .fields import config_values
 
 
 class Command(Protocol):
-    """The module of a command, or of an action of one, named after it.
+    """Interface of the module of a command or action, which has the command's name.
 
-    It has a frozen dataclass ``Request``, and a function ``run``: (request, Invocation) to the exit status. Or it has
-    ``add_flags``: (parser, the arguments after the command), which calls ``Parser.add_request``, where flags depend on
-    arguments, as a solver has its own.
+    It has a frozen dataclass ``Request``, and a function ``run``: (request, Invocation) -> exit status. If flags depend
+    on arguments, as those of a solver, it has ``add_flags``: (parser, the arguments after the command) instead, which
+    calls ``Parser.add_request``.
 
     Attributes:
-      EPILOG: what follows the flags in the help of the command.
+      EPILOG: the text after the flags in the help of the command.
     """
 
     EPILOG: str
@@ -36,15 +36,15 @@ class Command(Protocol):
 def flag(
     text: str, name: str = "", *, default: Any = None, exclusive: str = "", words: Iterable[str] = (), **options: Any
 ) -> Any:
-    """A field of a request, and its flag. A bool that is False by default is a flag without a value.
+    """A field of a request with a flag. A bool that is False by default is a flag without a value.
 
     Args:
       text: the help.
-      name: of the flag, or of an argument without dashes, which is required; by default that of the field with dashes.
-      default: of the field; none where the flag is required.
+      name: the name of the flag, or of a required argument without dashes; by default the field's name with dashes.
+      default: the field's default; none if the flag is required.
       exclusive: flags with the same word exclude each other.
-      words: values that shells complete, where ``choices`` are not given.
-      **options: of ``add_argument``.
+      words: values for shell completion, if ``choices`` are not given.
+      **options: options of ``add_argument``.
     """
     if options.get("required") or not (name or "-").startswith("-"):
         default = dataclasses.MISSING
@@ -57,11 +57,11 @@ def flag(
 
 
 class Last:
-    """Base of parts of requests whose flags come after all others."""
+    """Base class of parts of requests whose flags come after all others."""
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps descriptions as they are, and names such as guided-exact in one piece."""
+    """A help formatter that keeps descriptions unchanged and does not break names such as guided-exact."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(text, width, break_on_hyphens=False)
@@ -71,14 +71,14 @@ class Parser(argparse.ArgumentParser):
     """A parser that refuses unknown flags with a suggestion.
 
     Args:
-      define: adds the flags when the parser is first used, given the parser and the arguments; None adds none.
-      **options: of ``argparse.ArgumentParser``.
+      define: (parser, arguments), adds the flags when the parser is first used; None adds none.
+      **options: options of ``argparse.ArgumentParser``.
 
     Attributes:
       commands: the parsers of sub-commands, by name.
-      explain_unknown: (flag) to an error message about a flag that the parser does not have, "" for the usual one.
-      configs: all configs that may give this parser its flags, where other arguments choose one; for completion.
-      words: the values that are completed for a flag, by its name in the arguments, where ``choices`` are not given.
+      explain_unknown: (flag) -> an error message about an unknown flag, "" for the usual one.
+      configs: all configs whose flags this parser may have, depending on other arguments; for completion.
+      words: values for completion of flags without ``choices``, by their name in the arguments.
     """
 
     def __init__(self, define: Callable[[Parser, Sequence[str]], None] | None = None, **options: Any) -> None:
@@ -93,8 +93,8 @@ class Parser(argparse.ArgumentParser):
         """Adds sub-commands, one of which is required; its name becomes the argument ``dest``.
 
         Args:
-          package: the package with a module for each, a ``Command``, which is imported when it is used.
-          commands: their names, each with what it does.
+          package: the package with a module for each, a ``Command``, which is imported on use.
+          commands: their names, with descriptions.
           dest: the argument.
         """
         group = self.add_subparsers(dest=dest, metavar=dest.upper(), required=True, parser_class=Parser)
@@ -110,15 +110,15 @@ class Parser(argparse.ArgumentParser):
         check: Callable[[argparse.Namespace], object] = lambda args: None,
         **configs: type,
     ) -> None:
-        """Adds the flags of a request, and sets the defaults ``run`` and ``make``: parsed arguments to the request.
+        """Adds the flags of a request; sets the defaults ``run`` and ``make`` (parsed arguments -> request).
 
         Args:
           request: a frozen dataclass. Fields that are not made by ``flag`` have no flag.
-          run: runs the command: (request, Invocation) to the exit status.
-          check: checks parsed arguments, where it matters which of them are given.
-          **configs: the type of a field whose flags ``add_config`` adds.
+          run: runs the command: (request, Invocation) -> exit status.
+          check: checks parsed arguments, e.g. which of them are given.
+          **configs: types of fields whose flags ``add_config`` adds, by name.
 
-        A ValueError of the check, of the request and of configs is an error of usage.
+        A ValueError of the check, the request or configs is a usage error.
         """
 
         def make(args: argparse.Namespace) -> Any:
@@ -141,19 +141,19 @@ class Parser(argparse.ArgumentParser):
                     self.words[field.name] = field.metadata["words"]
 
     def add_flag(self, name: str, field: Any, group: Any = None, **options: Any) -> None:
-        """Adds a flag that ``flag`` describes, to a group or else to the parser; options are of ``add_argument``."""
+        """Adds the flag of a field to a group, by default to the parser; options are those of ``add_argument``."""
         if field.default is not dataclasses.MISSING:
             options["default"] = [] if field.default == () else field.default
         (group or self).add_argument(name, **field.metadata["options"], **options)
 
     def define(self, argv: Sequence[str] = ()) -> None:
-        """Adds the flags of the command, unless that is done already."""
+        """Adds the flags of the command, once."""
         if self._define is not None:
             define, self._define = self._define, None
             define(self, argv)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
-        """Parses arguments, of which none may be unknown, so that errors name the command that they belong to."""
+        """Parses arguments; unknown ones are errors, so that errors name the command that they belong to."""
         self.define(args or ())
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -169,7 +169,7 @@ class Parser(argparse.ArgumentParser):
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """A block whose ValueError ends the program, as ``error`` does."""
+        """A context in which a ValueError ends the program by ``error``."""
         try:
             yield
         except ValueError as error:
@@ -194,7 +194,7 @@ def _add_command(module: str, parser: Parser, argv: Sequence[str]) -> None:
 
 
 def find_values(argv: Sequence[str], flag: str) -> list[str]:
-    """The values of a flag that decides which other flags there are; "" where a value is missing."""
+    """The values of a flag that determines other flags; "" for a missing value."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument(flag, action="append", nargs="?", const="")
     return getattr(parser.parse_known_args(list(argv))[0], flag.strip("-")) or []

@@ -1,4 +1,4 @@
-"""What a worker of a job does: it runs the command on a part of the work, and reports it to the job."""
+"""The task of a job's workers: runs the command on a part of the work, and reports to the job."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Part:
     Attributes:
       number: its number.
       file: the name of its file.
-      work: the input; or, of puzzles that are made, the number of the first and how many.
+      work: the input; or, for generated puzzles, the number of the first one and their count.
     """
 
     number: int
@@ -45,11 +45,11 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class PartTask:
-    """Runs a command on parts: a ``workers.Task``.
+    """A ``workers.Task`` that runs a command on parts.
 
     Attributes:
-      run: runs the command: (request, Invocation) to the exit status.
-      request: what is asked for, but for the input, or the puzzles to make, and the output.
+      run: runs the command: (request, Invocation) -> exit status.
+      request: the request, except for the input (or the puzzles to generate) and the output.
       folder: where parts are written.
     """
 
@@ -75,37 +75,37 @@ class PartTask:
 
 @dataclasses.dataclass(frozen=True)
 class PartInvocation(Invocation):
-    """A run of a command on a part of a job, which shows nothing.
+    """A run of a command on a part of a job, without output to the terminal.
 
     Attributes:
-      details: what it reports.
+      details: its report.
     """
 
     details: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def start_screen(self, quiet: bool) -> Screen:
-        """A screen that keeps messages."""
+        """A screen that records messages."""
         notes = _Notes()
         self.details["notes"] = notes.said
         return notes
 
     def bad_lines(self, screen: Screen, puzzles: PuzzleFile) -> BadLines:
-        """Keeps the bad lines."""
+        """A reporter that records bad lines."""
         return _KeptLines(screen, puzzles, self.details)
 
     def summarize(
         self, request: Running, screen: Screen, tally: Tally, error: str | None, note: str = "", **details: Any
     ) -> None:
-        """Keeps the summary."""
+        """Records the summary."""
         about = record(seconds=tally.seconds, compile_seconds=tally.compile_seconds)
         self.details.update(counts=tally.counts, error=error, summary=details, worker=os.getpid(), **about)
 
 
 def check_details(details: dict[str, Any], answers: bool) -> None:
-    """Checks what the record of a part says of it, as ``PartInvocation`` reports it; raises JsonError.
+    """Checks the details of a part's record, the report of ``PartInvocation``; raises JsonError.
 
     Args:
-      details: what it says.
+      details: the details.
       answers: whether the part has an input.
     """
     counts = field(details, "counts", dict)
@@ -129,7 +129,7 @@ def check_details(details: dict[str, Any], answers: bool) -> None:
 
 
 class _Notes(Screen):
-    """A screen that shows nothing, and keeps the messages.
+    """A screen that shows nothing, but records the messages.
 
     Attributes:
       said: the messages.
@@ -140,12 +140,12 @@ class _Notes(Screen):
         self.said: list[str] = []
 
     def say(self, message: str) -> None:
-        """Keeps a message."""
+        """Records a message."""
         self.said.append(message)
 
 
 class _KeptLines(BadLines):
-    """Bad lines that are kept in the details of a part, with what is needed to number them in the whole file."""
+    """Records bad lines in the details of a part, with the numbers of lines needed to locate them in the whole file."""
 
     def __init__(self, screen: Screen, puzzles: PuzzleFile, details: dict[str, Any]) -> None:
         super().__init__(screen, puzzles.name, puzzles.board)
@@ -156,10 +156,10 @@ class _KeptLines(BadLines):
         self._details["errors"].append([error.line, error.cause])
 
     def _say_more(self) -> None:
-        """Nothing: the job knows the number of all bad lines."""
+        """Does nothing, as the job reports the number of all bad lines."""
 
     def finish(self) -> None:
-        """Keeps the number of bad lines, of lines, and of lines of the header, which are no lines of the slice."""
+        """Records the numbers of bad lines, of lines, and of lines of the header, which are not lines of the slice."""
         super().finish()
         stream = self._stream
         lines, header = (stream.lines, stream.header_lines) if isinstance(stream, LineStream) else (0, 0)

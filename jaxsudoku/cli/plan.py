@@ -1,4 +1,4 @@
-"""The plan of a job: what its parts are, and what must be the same when it is resumed."""
+"""The plan of a job: its parts, and the settings that must be the same on resuming."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FIELDS = {"command": str, "settings": dict, "inputs": list, "items": list, "suf
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """What a job does, from which its parts follow: the ``Manifest`` of its folder.
+    """The plan of a job, which determines its parts: the ``Manifest`` of its folder.
 
     Attributes:
       command: the command.
-      settings: what the answers depend on, as values of JSON.
-      inputs: for each file its name and its size in bytes, in the order of the answers.
-      items: what each part answers, as values of JSON.
-      suffix: of the parts.
+      settings: settings that the answers depend on, as JSON values.
+      inputs: the name and size in bytes of each file, in the order of the answers.
+      items: the work of each part, as JSON values.
+      suffix: the suffix of the parts.
     """
 
     command: str
@@ -47,12 +47,12 @@ class Plan:
         return len(self.items)
 
     def encode(self, records: Sequence[Record] | None = None) -> bytes:
-        """The plan as JSON, with the records of all parts when these are there."""
+        """The plan as JSON, with the records of all parts if they are finished."""
         parts = {} if records is None else {"parts": [dataclasses.asdict(record) for record in records]}
         return with_checksum({**self._fields(), **parts})
 
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
-        """What differs in the plan of another job, and the records that it lists; see ``Manifest.compare``."""
+        """The differences from the plan of another job, and its records; see ``Manifest.compare``."""
         try:
             fields = parse_checked(data)
             for key, kind in _FIELDS.items():
@@ -74,10 +74,10 @@ class Plan:
     def _differences(self, other: dict[str, Any]) -> list[str]:
         own = self._fields()
         if other["command"] != self.command:
-            return [f"it is of the command {other.get('command'):.60}"]
+            return [f"its command is {other.get('command'):.60}"]
         found = differences(other["settings"], self.settings)
         if not found and other["inputs"] != own["inputs"]:
-            found.append("its inputs are others, or were changed")
+            found.append("its inputs are different or were changed")
         if not found and any(other[name] != own[name] for name in ("items", "suffix")):
             found.append("its parts are others")
         return found

@@ -1,4 +1,4 @@
-"""``jaxsudoku rate``: rates how hard the puzzles of a file are."""
+"""``jaxsudoku rate``: rates the difficulty of the puzzles of a file."""
 
 from __future__ import annotations
 
@@ -45,67 +45,66 @@ examples:
   jaxsudoku rate puzzles.txt --by technique --output rated.csv
 
 rating: the mean number of branch nodes of complete searches in random orders, after naked and hidden singles; 0 if
-these solve the puzzle. rules: the weakest that solve it alone (none, naked, singles, locked), or search. Both are empty
-where a puzzle has no solution or several. status: unique, several (solutions), unsatisfiable, invalid (the givens
-clash), malformed, or unsolved where a search was given up, as the infinite rating says.
+these solve the puzzle. rules: the weakest rules that solve it without search (none, naked, singles, locked), or search.
+Both are empty for puzzles without exactly one solution. status: unique, several (solutions), unsatisfiable, invalid
+(the givens clash), malformed, or unsolved (a search was abandoned; the rating is infinite).
 
---by technique: the score and the name of the hardest technique that a person needs who always uses the simplest one
-that helps, see `jaxsudoku explain`; inf and no name where the techniques do not solve the puzzle.
+--by technique: the score and name of the hardest technique needed if the simplest applicable one is always used, see
+`jaxsudoku explain`; inf and no name if the techniques do not solve the puzzle.
 
 {flags.INPUT_SECTION}
 output: the columns puzzle, clues, rating, rules and status (--by technique: puzzle, clues, score, technique and
-status), then the further columns of the input, among them the solutions of `jaxsudoku solve`; as text the puzzles
-alone.
+status), then the further columns of the input, including solutions of `jaxsudoku solve`; as text only the puzzles.
 
 {job.SECTION}
 {flags.status_section(resumable=True)}"""
 
-#: The columns of a rating and of its label, by what puzzles are rated by.
+#: The columns of a rating and of its label, by kind of rating.
 _RATED = {"nodes": ("rating", "rules"), "technique": ("score", "technique")}
 
 #: The label of puzzles with one solution that techniques do not solve.
 _BEYOND = "beyond"
 
-#: What solves a puzzle, by the index that ``weakest_rules`` gives.
+#: Labels of puzzles by the index that ``weakest_rules`` returns.
 _SOLVED_BY = np.array([*RULES, "search"], object)
 
-#: Puzzles in a batch by default.
+#: Default number of puzzles in a batch.
 _BATCH_SIZE = 8192
 
-#: Puzzles that are rated again before a table of ratings is resumed: the first ones, and those with an infinite rating.
+#: Number of puzzles rated again before a table is resumed: the first ones, and ones with an infinite rating.
 _RATED_AGAIN, _INFINITE_AGAIN = 8, 32
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(job.Answering):
-    """What ``rate`` is asked for."""
+    """Request of ``rate``."""
 
     by: str = flag(
         "branch nodes of searches, or the hardest technique (default: nodes)", choices=RATED_BY, default="nodes"
     )
-    searches: int = flags.number_flag("of ratings by nodes, searches whose branch nodes are averaged", SEARCHES)
+    searches: int = flags.number_flag("for ratings by nodes: searches whose branch nodes are averaged", SEARCHES)
     up_to: str | None = flags.up_to_flag()
-    format: Kind | None = flags.format_flag("by the output's suffix, csv on the standard output")
+    format: Kind | None = flags.format_flag("from the output's suffix; csv on the standard output")
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``rate``."""
+    """Adds the flags of ``rate``."""
     del argv
     parser.add_request(Request, run, _check)
     parser.set_defaults(seed=None, searches=None)  # that they are not given
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Raises ValueError if a flag is of the other kind of ratings."""
+    """Raises ValueError if a flag belongs to the other kind of rating."""
     by_nodes = [name for name in ("seed", "searches") if getattr(args, name) is not None]
     if args.by == "technique" and by_nodes:
-        raise ValueError(f"--{by_nodes[0]} is of ratings --by nodes")
+        raise ValueError(f"--{by_nodes[0]} needs --by nodes")
     if args.by == "nodes" and args.up_to is not None:
-        raise ValueError("--up-to is of ratings --by technique")
+        raise ValueError("--up-to needs --by technique")
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Rates; the exit status."""
+    """Rates; returns the exit status."""
     if request.workers is not None:
         return job.answer(run, request, invocation)
     check_answers(request, request.table_kind)
@@ -115,7 +114,7 @@ def run(request: Request, invocation: Invocation) -> int:
         board = source.board
         # answers of an earlier `solve` are carried along
         chunks = mark_board(source.puzzles.chunks(request.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), board)
-        first = next(chunks, None)  # before an output is made, which a failure would leave empty
+        first = next(chunks, None)  # before an output is created, which would stay empty after a failure
         # earlier ratings are replaced
         extras = [name for name in (first.extras if first is not None else ()) if name not in columns]
         with as_usage():
@@ -138,9 +137,9 @@ class Ratings(NamedTuple):
 
     Attributes:
       rating: float32[n], NaN for a puzzle without exactly one solution.
-      label: object[n], the name of the weakest rules that solve it, or "search"; or that of the hardest technique. ""
-        where the rating is NaN, or techniques do not solve the puzzle.
-      solutions: int32[n], up to 2; -1 where a search was given up.
+      label: object[n], the name of the weakest rules that solve it, or "search"; or of the hardest technique. "" if the
+        rating is NaN, or techniques do not solve the puzzle.
+      solutions: int32[n], up to 2; -1 if a search was abandoned.
     """
 
     rating: np.ndarray
@@ -153,8 +152,8 @@ class Rater:
 
     Args:
       board: the board.
-      request: how to rate.
-      report: called with the number of puzzles of a batch that are rated, and of all of them.
+      request: the settings of the rating.
+      report: called with the number of rated puzzles of a batch, and its size.
     """
 
     def __init__(self, board: Board, request: Request, report: Report | None = None) -> None:
@@ -163,7 +162,7 @@ class Rater:
 
     @property
     def settings(self) -> str:
-        """The flags on which ratings depend."""
+        """The flags that ratings depend on."""
         request = self.request
         if request.by == "technique":
             return f"--by technique{f' --up-to {request.up_to}' if request.up_to else ''}"
@@ -187,7 +186,7 @@ class Rater:
         return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))
 
     def _solutions(self, puzzles: np.ndarray, rating: np.ndarray) -> np.ndarray:
-        """The number of solutions, up to 2, where there is a rating 1; 0 for puzzles that are invalid."""
+        """The number of solutions, up to 2: 1 for puzzles with a rating, 0 for invalid ones."""
         from jaxsudoku.solvers.driver import count_solutions
 
         counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
@@ -198,11 +197,11 @@ class Rater:
         return counts
 
     def split(self, size: int) -> list[slice]:
-        """One batch: ``rate`` cuts it for the cores."""
+        """One batch, which ``rate`` divides among the cores."""
         return [slice(0, size)]
 
     def compile(self, size: int) -> None:
-        """Nothing: ``rate`` compiles."""
+        """Does nothing, as ``rate`` compiles."""
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Ratings]:
         """The ratings of chunks."""
@@ -212,7 +211,7 @@ class Rater:
 
 
 class RatingWriter:
-    """Writes ratings into a table, after those of an earlier run; a context manager.
+    """Writer of ratings to a table, after those of an earlier run; a context manager.
 
     Args:
       table: the table.
@@ -232,10 +231,10 @@ class RatingWriter:
         self._again = _rated_again(kept, rater.request.by)
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The puzzles that the table lacks.
+        """The puzzles that are missing in the table.
 
         Raises:
-          ResumeError: the table has those of another input, more than there are, or other ratings.
+          ResumeError: the table has puzzles of another input, too many, or other ratings.
         """
         count = 0
         for chunk in chunks:
@@ -251,7 +250,7 @@ class RatingWriter:
             )
 
     def _check_ratings(self, chunk: Chunk) -> None:
-        """Rates some puzzles of an earlier run again, to see that the settings are the same."""
+        """Rates some puzzles of an earlier run again, to check that the settings are the same."""
         rater = self._rater
         rows = [row for row in self._again if 0 <= row - chunk.start < len(chunk)]
         at = np.array(rows, int) - chunk.start
@@ -278,7 +277,7 @@ class RatingWriter:
         )
 
     def _puzzles(self, chunk: Chunk) -> Sequence[str]:
-        """The first column; a malformed text may have several lines, which a table alone can hold."""
+        """The first column; a malformed text may have several lines, which only tables support."""
         board = self._rater.board
         return (
             grid_column(chunk.grids, board, ~chunk.good) if self._table.kind == "text" else puzzle_texts(chunk, board)
@@ -293,10 +292,10 @@ class RatingWriter:
 
 
 def _rated_again(kept: Mapping[int, str], by: str) -> list[int]:
-    """The rows of an earlier run that show by which settings it was rated.
+    """The rows of an earlier run that are rated again to detect other settings.
 
-    The first ones. By technique also the one of the highest finite rating, which is infinite if only easier techniques
-    are tried, and some with an infinite rating, which is finite if harder ones are.
+    These are the first rows. With ratings by technique also the one with the highest finite rating, which would be
+    infinite with easier techniques only, and some with an infinite rating, which may be finite with harder ones.
 
     Args:
       kept: ratings by row.

@@ -1,4 +1,4 @@
-"""What a command reports: puzzles by outcome, times, the device and the versions."""
+"""Summaries of commands: puzzles by outcome, times, device and versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from jaxsudoku._version import __version__
 
-#: What summaries call outcomes whose name alone says too little.
+#: Names in summaries of outcomes whose plain name is unclear.
 _OUTCOMES = {
     "0": "without a solution",
     "several": "with several solutions",
@@ -18,7 +18,7 @@ _OUTCOMES = {
     "invalid": "with clashing givens",
     "beyond": "beyond all techniques",
 }
-#: How many bad lines are reported one by one.
+#: Number of bad lines that are reported one by one.
 QUOTED = 20
 
 
@@ -26,7 +26,7 @@ class Tally:
     """Counts puzzles by outcome, and times the work on them; loads JAX.
 
     Args:
-      outcomes: the outcomes in the order of the summary. Further outcomes are numbers (of solutions), in theirs.
+      outcomes: the outcomes in the order of the summary. Further outcomes are numbers of solutions, in ascending order.
       limit: the number of solutions at which counting stops.
 
     Attributes:
@@ -65,12 +65,12 @@ class Tally:
 
     @property
     def compile_seconds(self) -> float:
-        """Seconds of compiling, or of loading what had been compiled."""
+        """Seconds of compilation, or of loading compiled programs."""
         return self._compile_seconds() - self._compiled_before
 
     @property
     def seconds(self) -> float:
-        """Seconds of work since the start, without those of compiling."""
+        """Seconds of work since the start, without compilation."""
         return max(time.perf_counter() - self.start - self.compile_seconds - self.excluded_seconds, 1e-9)
 
     def listed(self) -> str:
@@ -79,7 +79,7 @@ class Tally:
 
 
 def record(**fields: Any) -> dict[str, Any]:
-    """Fields of a report for JSON: seconds rounded, and then the device and the versions that ran."""
+    """Fields of a report as JSON: rounded seconds, then the device and the versions."""
     import importlib.metadata
 
     import jax
@@ -103,7 +103,7 @@ def counted(count: int) -> str:
 
 
 def listed(counts: Mapping[str, int], limit: int | None = None) -> str:
-    """Counts as in ": 5 solved, 1 malformed"; those of numbers of solutions as in "7 with 1 solution".
+    """Formats counts as in ": 5 solved, 1 malformed", and numbers of solutions as in "7 with 1 solution".
 
     Args:
       counts: the puzzles by outcome.
@@ -114,7 +114,7 @@ def listed(counts: Mapping[str, int], limit: int | None = None) -> str:
 
 
 def _in_words(outcome: str, limit: int | None) -> str:
-    """An outcome after the number of its puzzles."""
+    """The words for an outcome, after the number of its puzzles."""
     if outcome in _OUTCOMES or not outcome.isdecimal():
         return _OUTCOMES.get(outcome, outcome)
     more = " or more" if outcome == str(limit) else ""

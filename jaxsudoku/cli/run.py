@@ -1,7 +1,7 @@
-"""The loop of commands that answer an input puzzle by puzzle: batches are read, computed and written side by side.
+"""The loop of commands that answer puzzles of an input: batches are read, computed and written concurrently.
 
-Answers don't depend on where an earlier run was stopped: the input is cut into the same batches, each with the same
-number and so the same key, and a batch that was answered in part is computed again as a whole.
+Answers don't depend on where an earlier run was stopped: the input is divided into the same batches, each with the same
+number and so the same key, and a batch that was answered in part is computed again completely.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-#: The most batches in a part of a job: the batches of each part have numbers of their own.
+#: Maximum number of batches in a part of a job, as batches of different parts have different numbers.
 BATCHES = 1 << 12
 
 
 class Worker(Protocol):
-    """What computes answers."""
+    """Interface of classes that compute answers."""
 
     def split(self, size: int) -> list[slice]:
-        """Cuts a short input of ``size`` puzzles into batches."""
+        """Divides a short input of ``size`` puzzles into batches."""
 
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles."""
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
-        """The answers to chunks, the first of which has the number ``first``; in the same order."""
+        """The answers to chunks in order; the first chunk has the number ``first``."""
 
 
 class Engines:
-    """A ``Worker`` of two engines with one kernel: the second takes chunks in which puzzles list candidates.
+    """A ``Worker`` of two engines with one kernel; the second one is for chunks whose puzzles list candidates.
 
     Args:
       kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
       board: the board.
       request: the seed, and the size of batches.
-      finish: (chunk, results) to answers.
+      finish: (chunk, results) -> answers.
       shared: as in ``Engine``.
-      within: whether the kernel takes candidates; else the first engine answers all chunks.
+      within: whether the kernel takes candidates; if not, the first engine answers all chunks.
 
     Attributes:
       engine: the first engine.
@@ -91,7 +91,7 @@ class Engines:
 
 
 def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:
-    """The puzzles of chunks, or these with their candidates; adds the chunks to those that are ``taken``."""
+    """The puzzles of chunks, with their candidates if ``listed``; appends the chunks to ``taken``."""
     from jaxsudoku.engine.batches import with_candidates
 
     for chunk in chunks:
@@ -101,10 +101,10 @@ def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterato
 
 
 class Sink(Protocol):
-    """Where answers are written, a context manager; ``io.SolutionWriter`` is one.
+    """Interface of writers of answers, a context manager; ``io.SolutionWriter`` is one.
 
     Attributes:
-      done: puzzles that an earlier run answered.
+      done: number of puzzles answered by an earlier run.
     """
 
     done: int
@@ -121,7 +121,7 @@ class Sink(Protocol):
 
 
 class Check(Protocol):
-    """A check of answers after they are written; ``solve.Uniqueness`` is one."""
+    """Interface of checks of answers after they are written; ``solve.Uniqueness`` is one."""
 
     def compile(self, size: int) -> None:
         """Compiles for batches of ``size`` puzzles."""
@@ -134,9 +134,9 @@ class Part(NamedTuple):
     """A batch of the input.
 
     Attributes:
-      number: of the batch.
-      whole: what is computed.
-      unanswered: what is written: all of it, or its end.
+      number: the number of the batch.
+      whole: the puzzles that are computed.
+      unanswered: the puzzles that are written: all of them, or the last ones.
     """
 
     number: int
@@ -148,14 +148,14 @@ class Run:
     """The work of a command on an input, from the first progress to the summary; loads JAX.
 
     Args:
-      request: what was asked for.
+      request: the request.
       invocation: the run of the command.
       source: the input.
       outcomes: the outcomes of a puzzle, in the order of the summary.
       limit: as in ``Tally``.
 
     Attributes:
-      tally: the puzzles that are answered.
+      tally: the answered puzzles.
     """
 
     def __init__(
@@ -171,16 +171,16 @@ class Run:
         self._error: str | None = None
 
     def say(self, message: str) -> None:
-        """Prints a message, if there is one, unless the run is quiet."""
+        """Prints a message unless it is empty or the run is quiet."""
         if message and not self._request.quiet:
             self._screen.say(message)
 
     def say_replaced(self, kind: Kind | None, replaced: Collection[str]) -> None:
-        """Reports the columns of the input that are not in the output, if the output has columns.
+        """Reports columns of the input that are not carried to the output, if the output has columns.
 
         Args:
-          kind: of the output, None if its name tells.
-          replaced: columns that the command writes itself or leaves out.
+          kind: the kind of the output; None to take it from the name.
+          replaced: columns that the command replaces or leaves out.
         """
         names = [name for name in self._source.columns if name in replaced]
         if names and kind_of(self._request.output, kind)[0] != "text":
@@ -198,20 +198,20 @@ class Run:
         rowwise: bool = False,
         within: bool = False,
     ) -> None:
-        """Answers all puzzles that the sink lacks; where reading fails, those before that.
+        """Answers all puzzles that are missing in the sink, up to the first failure of reading.
 
         Args:
           chunks: the input.
           worker: computes the answers.
-          sink: where they are written.
-          outcomes: (chunk, answers) to the number of puzzles by outcome, and the rows whose givens clash.
+          sink: writes the answers.
+          outcomes: (chunk, answers) -> the number of puzzles by outcome, and the rows whose givens clash.
           note: the end of the line of progress.
           check: checks answers after they are written.
           rowwise: whether a puzzle's answer is independent of its batch, so that no answered puzzle is computed again.
-          within: whether answers keep to the candidates that the input lists; that they do not is reported.
+          within: whether answers are restricted to the candidates that the input lists; if not, this is reported.
 
         Raises:
-          ResumeError: the sink holds no answers to this input.
+          ResumeError: the sink has answers to another input.
         """
         batches = _Batches(chunks, worker, rowwise, self._invocation.part * BATCHES)
         self._bad.within = within
@@ -236,7 +236,7 @@ class Run:
             self._error = described(error)
 
     def _computed(self, parts: Iterator[Part], worker: Worker, check: Check | None) -> Iterator[tuple[Chunk, Any]]:
-        """The puzzles that the sink lacks, with their answers."""
+        """The puzzles that are missing in the sink, with their answers."""
         import jax
 
         first = next(parts, None)
@@ -259,7 +259,7 @@ class Run:
             yield part.unanswered, jax.tree.map(operator.itemgetter(slice(answered, None)), answers)
 
     def show(self, ahead: int = 0, *, now: bool = False) -> None:
-        """Shows the progress; ``ahead`` are puzzles that are computed, but not written yet."""
+        """Shows the progress; ``ahead`` is the number of puzzles that are computed, but not written yet."""
         count, read, share = self._puzzles.count, self._puzzles.read, self._share()
         if count is None and share:
             count = max(read, round(read / share))
@@ -268,23 +268,23 @@ class Run:
         self._screen.show(f"{line}{self.tally.listed()}{self._note()}", now=now, task=True)
 
     def finish(self, note: str = "", **details: Any) -> int:
-        """Reports the summary, as ``Invocation.summarize``; the exit status."""
+        """Reports the summary, as ``Invocation.summarize``; returns the exit status."""
         self._bad.finish()
         self._invocation.summarize(self._request, self._screen, self.tally, self._error, note, **details)
         return 1 if self._error is not None or self._bad.count else 0
 
 
 class _Batches:
-    """The batches of an input. They end early where reading fails, so that all puzzles before that are answered.
+    """The batches of an input. They end where reading fails, so that all puzzles before are answered.
 
     Args:
       chunks: the input.
-      worker: what computes the answers.
+      worker: computes the answers.
       rowwise: as in ``Run.answer``.
       first: the number of the first batch.
 
     Attributes:
-      failure: why reading ended early, None if it didn't.
+      failure: the error at which reading ended early; None if it did not.
     """
 
     def __init__(self, chunks: Iterator[Chunk], worker: Worker, rowwise: bool, first: int) -> None:
@@ -292,7 +292,7 @@ class _Batches:
         self._chunks, self._worker, self._rowwise, self._first = chunks, worker, rowwise, first
 
     def unanswered(self, sink: Sink) -> Iterator[Part]:
-        """The batches that the sink lacks, at least in part."""
+        """The batches that are missing in the sink, at least in part."""
         number, whole = -1, None
 
         def remembered() -> Iterator[Chunk]:
@@ -332,7 +332,7 @@ def searchable(grids: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def interruptible(function: Callable[..., Result], *arguments: Any) -> Result:
     """Calls a function in a thread: a signal is handled only while the main thread runs Python or waits."""
-    import concurrent.futures  # which takes time to load, and --help needs none
+    import concurrent.futures  # slow to import, and not needed for --help
 
     pool = concurrent.futures.ThreadPoolExecutor(1)
     try:

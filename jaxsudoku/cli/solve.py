@@ -39,14 +39,14 @@ examples:
   jaxsudoku solve 'in/*.parquet' --workers 4 --output solved
 
 {flags.INPUT_SECTION}
-output: as text a solution a line, `-` where there is none; as CSV or Parquet the columns puzzle, solution, status and
-iterations, with a network network_calls, of solvers that work on full grids errors, then the further columns of the
+output: as text one solution per line, `-` if there is none; as CSV or Parquet the columns puzzle, solution, status and
+iterations, network_calls for solvers with a network, errors for solvers on full grids, then the further columns of the
 input, and a column board for boards that are not classic.
 
 {job.SECTION}
 {flags.status_section(resumable=True)}"""
 
-#: Nodes after which the search for a second solution of a puzzle is given up.
+#: Nodes after which the search for a second solution of a puzzle is abandoned.
 _SECOND = 1 << 16
 #: The outcomes of a line of the input, in the order of the summary.
 _OUTCOMES = ("solved", "unsatisfiable", "invalid", "unsolved", "malformed")
@@ -57,22 +57,22 @@ _SOLVERS = "; ".join(f"{name}: {known.summary}" for name, known in solvers.SOLVE
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(job.Answering):
-    """What ``solve`` is asked for; ``config`` are the settings of the solver."""
+    """Request of ``solve``; ``config`` has the settings of the solver."""
 
     solver: str = flag(
-        f"the solver, which has flags of its own: {_SOLVERS} (default: exact)",
+        f"the solver, which has its own flags: {_SOLVERS} (default: exact)",
         default="exact",
         metavar="NAME",
         choices=tuple(solvers.SOLVERS),
     )
     network: str | None = flag(
-        f"the network of {solvers.reporting('network_calls')}, by the name or the file of its weights "
+        f"the network of {solvers.reporting('network_calls')}: the name or file of its weights "
         f"(default: {DEFAULT_NETWORK})",
         metavar="NAME|PATH",
     )
     history: tuple[str, ...] = flag(
-        "the errors after each step, of solvers that work on full grids: a .csv, or a picture such as errors.png "
-        "(needs the extra plot); may be repeated",
+        "for solvers on full grids: file for the errors after each step, a .csv or a picture such as errors.png (needs "
+        "the extra plot); may be repeated",
         metavar="FILE",
         action="append",
         default=(),
@@ -89,11 +89,11 @@ class Request(job.Answering):
             if given and stat not in stats:
                 raise ValueError(f"the solver {self.solver} {what}; those that do are {solvers.reporting(stat)}")
         if self.history and self.workers is not None:
-            raise UsageError("--history does not go with --workers")
+            raise UsageError("--history can't be used with --workers")
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``solve``, with those of the solver that the arguments name."""
+    """Adds the flags of ``solve``, including those of the solver that the arguments name."""
     with parser.errors():
         solver = solvers.get((find_values(argv, "--solver") or ["exact"])[-1] or "exact")
     parser.add_request(Request, run, config=solver.config)
@@ -103,7 +103,7 @@ def add_flags(parser: Parser, argv: Sequence[str]) -> None:
 
 
 def _explain_unknown(solver: solvers.Solver, flag: str) -> str:
-    """An error about a flag that only other solvers have; "" if none has it."""
+    """An error message about a flag of other solvers; "" if no solver has it."""
     field = flag.removeprefix("--").replace("-", "_")
     having = [
         name
@@ -114,7 +114,7 @@ def _explain_unknown(solver: solvers.Solver, flag: str) -> str:
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Solves; the exit status."""
+    """Solves; returns the exit status."""
     if request.workers is not None:
         return job.answer(run, request, invocation)
     solver, config = solvers.get(request.solver), request.config
@@ -123,10 +123,10 @@ def run(request: Request, invocation: Invocation) -> int:
     check_answers(request, request.format)
     with opened(request) as source:
         with as_usage():
-            # before the output is made, which an unknown network would leave empty
+            # before the output is created, which would stay empty with an unknown network
             network = _network(request.network, solver, source.board)
             if request.history and request.resume:
-                raise UsageError("--history begins with the first puzzle: it does not go with --resume")
+                raise UsageError("--history begins with the first puzzle, so it can't be used with --resume")
             history = HistoryWriter(request.history, request.force, source.path, (request.output,))
             sink = open_output(
                 request.output,
@@ -144,13 +144,13 @@ def run(request: Request, invocation: Invocation) -> int:
             from jaxsudoku.solvers import driver
 
             outside = Outside()
-            with as_usage((RuntimeError,)):  # no such platform or device
+            with as_usage((RuntimeError,)):  # the platform or device does not exist
                 kernel = driver.SolveKernel(solver.name, config)
                 worker = Engines(kernel, source.board, request, outside, network, solver.within)
             engine = worker.engine
             work.say_replaced(request.format, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS))
             if sink.done:
-                work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force answers them anew")
+                work.say(f"{request.output}: {sink.done:,} puzzles are answered already; --force solves them again")
             settings = config.resolve(source.board, kind(engine.devices[0])).summary(source.board)
             work.say(settings and f"{solver.name}: {settings}")
             totals = Totals(sink.done + 1, history)
@@ -170,7 +170,7 @@ def run(request: Request, invocation: Invocation) -> int:
 
 
 def _network(name: str | None, solver: solvers.Solver, board: Board) -> tuple[Any, ...]:
-    """The network of a guided solver; nothing for any other, without loading JAX."""
+    """The network of a guided solver; None for other solvers, without loading JAX."""
     if not solver.guided:
         return ()
     from jaxsudoku.solvers import driver
@@ -179,20 +179,20 @@ def _network(name: str | None, solver: solvers.Solver, board: Board) -> tuple[An
 
 
 def summary_details(board: Board, solver: str, config: Any, several: int | None, **details: Any) -> dict[str, Any]:
-    """The end of the summary of commands that search, with None for the details that don't apply.
+    """The end of the summary of commands that search; details that don't apply are None.
 
     Args:
       board: the board.
       solver: the name of the solver.
       config: its settings.
-      several: puzzles that have several solutions, though their file says that each has one; None where it doesn't say
-        so, or where that was not found out.
-      **details: of ``already_answered``, ``limit``, ``network``, ``network_calls`` and ``errors`` those that apply.
+      several: number of puzzles with several solutions although the file states that each has one; None if it does not
+        state this, or this was not checked.
+      **details: those of ``already_answered``, ``limit``, ``network``, ``network_calls`` and ``errors`` that apply.
     """
     note = ""
     if several:
         have = "has" if several == 1 else "have"
-        note = f"; {several:,} {have} several solutions, though the file says that each puzzle has one"
+        note = f"; {several:,} {have} several solutions, although the file states that each puzzle has one"
     settings = {"solver": solver, "config": dataclasses.asdict(config), "board": str(board)}
     absent = dict.fromkeys(("limit", "network", "network_calls", "errors"))
     return {"note": note, "already_answered": 0, **settings, **absent, "several": several, **details}
@@ -203,10 +203,10 @@ class Totals:
 
     Args:
       first: number of the first puzzle in the input, from 1.
-      history: where histories are written.
+      history: writes histories.
 
     Attributes:
-      sums: of the ``STATS`` that the solutions have.
+      sums: sums of the ``STATS`` that the solutions have.
     """
 
     def __init__(self, first: int, history: HistoryWriter) -> None:
@@ -215,7 +215,7 @@ class Totals:
         self._next, self._history = first, history
 
     def outcomes(self, chunk: Chunk, solution: Solution) -> tuple[dict[str, int], np.ndarray]:
-        """Adds the solutions of the next puzzles; the puzzles by outcome, and the rows whose givens clash."""
+        """Adds the solutions of the next puzzles; returns the puzzles by outcome, and the rows whose givens clash."""
         for name in set(STATS) & set(solution.stats):
             self.sums[name] += int(np.maximum(solution.stats[name], 0).sum(dtype=np.int64))
         if "errors" in solution.stats:
@@ -234,17 +234,17 @@ class Totals:
 
 
 class Outside:
-    """Counts as unsolved the solutions that are not within the candidates of their puzzles.
+    """Marks solutions that violate the candidates of their puzzles as unsolved, and counts them.
 
     Attributes:
-      count: how many there are.
+      count: their number.
     """
 
     def __init__(self) -> None:
         self.count = 0
 
     def __call__(self, chunk: Chunk, solution: Solution[np.ndarray]) -> Solution[np.ndarray]:
-        """The solutions of a chunk, within its candidates."""
+        """The solutions of a chunk, restricted to its candidates."""
         if not chunk.listed.any():
             return solution
         from jaxsudoku.solvers.judging import judge_within
@@ -255,7 +255,7 @@ class Outside:
 
     @property
     def note(self) -> str:
-        """What the summary says of them."""
+        """The note about them in the summary."""
         if not self.count:
             return ""
         found = "1 solution is" if self.count == 1 else f"{self.count:,} solutions are"
@@ -269,10 +269,10 @@ class Uniqueness:
       board: the board.
       batch_size: puzzles searched at a time.
       devices: the devices.
-      tally: from whose time that of the searches is excluded.
+      tally: the tally whose times exclude these searches.
 
     Attributes:
-      several: puzzles that have at least two solutions. One whose second search is given up is not among them.
+      several: number of puzzles with at least two solutions, without those whose second search is abandoned.
     """
 
     def __init__(self, board: Board, batch_size: int, devices: Any, tally: Tally) -> None:
@@ -289,7 +289,7 @@ class Uniqueness:
         self._engine.compile(size)
 
     def add(self, chunk: Chunk, solution: Solution) -> None:
-        """Searches the solved puzzles of a chunk once more, but those that list candidates."""
+        """Searches the solved puzzles of a chunk again, except those that list candidates."""
         start = time.perf_counter()
         solved = (np.asarray(solution.status) == Status.SOLVED) & ~chunk.listed
         # the whole chunk, so that there is one size to compile for

@@ -1,4 +1,4 @@
-"""What commands that count or rate say of the solutions of puzzles, in the column ``status`` and in summaries."""
+"""Verdicts on the number of solutions, for the column ``status`` and summaries of commands that count or rate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import clashing
 from jaxsudoku.io import Chunk
 
-#: One solution; one at least, where a count ends at the first; several; none; givens that clash; no puzzle; not known.
+#: Verdicts: one solution; at least one (limit 1); several; none; clashing givens; malformed; unknown.
 UNIQUE, SATISFIABLE, SEVERAL = "unique", "satisfiable", "several"
 UNSATISFIABLE, INVALID, MALFORMED, UNSOLVED = "unsatisfiable", "invalid", "malformed", "unsolved"
 
@@ -19,8 +19,8 @@ def verdicts(board: Board, chunk: Chunk, counts: np.ndarray, limit: int) -> np.n
     Args:
       board: the board.
       chunk: n puzzles.
-      counts: int32[n], their solutions up to the limit, 0 where givens clash; negative where they are not known.
-      limit: where counting stopped.
+      counts: int32[n], numbers of solutions up to the limit, 0 if givens clash; negative if unknown.
+      limit: the number at which counting stopped.
     """
     words = np.array([UNSATISFIABLE, UNIQUE if limit > 1 else SATISFIABLE, SEVERAL, UNSOLVED], object)
     found: np.ndarray = words[np.where(counts < 0, 3, np.minimum(counts, 2))]

@@ -1,12 +1,12 @@
-"""The candidates of a puzzle in a few words, for kernels in which a thread works on one puzzle.
+"""Bands: a layout of candidates for GPU kernels in which each thread works on one puzzle.
 
-Word (digit, r) holds the places for a digit in row r of every band: a field for each band, of a bit for each column and
-a guard bit that is clear. A 9x9 puzzle takes 27 words of three fields. A box is then the same bits of a digit's words,
-and a cell the same bit of a word of each digit.
+Word (digit, r) holds the places for a digit in row r of every band. It has a field for each band: one bit a column,
+then a guard bit, which is clear. A 9x9 puzzle takes 27 words of three fields. The cells of a box are the same bits in
+all words of a digit; the candidates of a cell are the same bit in one word of each digit.
 
-The rules are those of ``propagation`` at level locked, with the same fixpoint: a round leaves out what the other rules
-of the next one do. All is written with operators, so the same code runs on numpy arrays, on JAX arrays and in a Pallas
-kernel. The words of a puzzle are a sequence, digit by digit; each is an array uint32[B], of B puzzles.
+The rules are those of ``propagation`` at level locked and have the same fixpoint; a round omits deductions that the
+next round makes anyway. The code uses only operators, so it runs on numpy arrays, on JAX arrays and in a Pallas kernel.
+The words of a puzzle are a sequence, digit by digit; each is an array uint32[B], of B puzzles.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ from jaxsudoku.core.planes import any_of
 from jaxsudoku.core.tuning import band_box
 from jaxsudoku.runtime.random import APART, mix
 
-#: A word of each puzzle: an array uint32[B] of numpy or JAX.
+#: One word per puzzle: uint32[B], an array of numpy or JAX.
 Word = Any
 
-#: What ``Bands.settle`` finds: the puzzle is solved; it is contradictory; or the last round still changed something.
-#: None of them: the search has to branch.
+#: Outcomes of ``Bands.settle``: solved, contradictory, or changed by the last round. 0: the search has to branch.
 SOLVED, CONTRADICTORY, CHANGING = np.uint32(1), np.uint32(2), np.uint32(4)
 
-#: A literal is a word: the number of a bit, then from these bits on its row in the band, its digit, and whether it is
-#: taken, that is, all other digits of its cell are excluded and not itself.
+#: Bit fields of a literal's word: the number of a bit; from these bits on, the row in the band, the digit, and a flag:
+#: set to place the digit (exclude all other digits of the cell), clear to exclude it.
 _ROW, _DIGIT, _TAKE = 5, 8, 13
 #: The literal of no candidate: no row has this number.
 NO_LITERAL = np.uint32(7 << _ROW)
@@ -43,12 +42,11 @@ TAKE = np.uint32(1 << _TAKE)
 
 @dataclasses.dataclass(frozen=True)
 class Bands:
-    """The layout for a board of which ``tuning.band_box`` is not None, and the rules on it.
+    """The band layout of a board, and the rules on it; ``tuning.band_box`` of the board must not be None.
 
     Attributes:
       board: the board.
-      share: keeps a compiler from computing values again for each of their uses: ``operations.fence``. By default
-        nothing, for what computes step by step.
+      share: ``operations.fence`` where a compiler would recompute a value for each use; by default the identity.
     """
 
     board: Board
@@ -56,7 +54,7 @@ class Bands:
 
     @functools.cached_property
     def box(self) -> tuple[int, int]:
-        """The rows and columns of a box, as words hold it."""
+        """(rows, columns) of a box in the words; exchanged if the layout is transposed."""
         box = band_box(self.board)
         if box is None:
             raise ValueError(f"the bands of {self.board} do not fit a word")
@@ -64,29 +62,29 @@ class Bands:
 
     @property
     def turned(self) -> bool:
-        """Whether words hold the columns of the board as their rows."""
+        """Whether the layout is transposed: rows of the words are columns of the board."""
         return self.box != self.board.box
 
     @property
     def rows(self) -> int:
-        """Words of a digit."""
+        """Number of words per digit."""
         return self.box[0]
 
     @property
     def words(self) -> int:
-        """Words of a puzzle."""
+        """Number of words per puzzle."""
         return self.board.side * self.rows
 
     @property
     def solution_words(self) -> int:
-        """Words of a solution."""
+        """Number of words per solution."""
         return self.board.side.bit_length() * self.rows
 
     # ------------------------------------------------------------------ parts of a word
 
     @functools.cached_property
     def _fields(self) -> range:
-        """The first bit of each field, which is that of a band."""
+        """The first bit of each field (band)."""
         return range(0, self.box[1] * (self.board.side + 1), self.board.side + 1)
 
     @functools.cached_property
@@ -115,19 +113,19 @@ class Bands:
         return _bits(field + stack for field in self._fields for stack in self._stacks)
 
     def _of_boxes(self, *words: Word) -> list[Word]:
-        """The places of a box in words: those of each box at its corner, one after another."""
+        """The cells of all boxes, one after another, each moved to the corners of the boxes."""
         return [word >> np.uint32(column) for word in words for column in range(self.box[1])]
 
     def _to_boxes(self, word: Word) -> Word:
-        """What the corners of the boxes hold, in all columns of the boxes."""
+        """Copies the bit at the corner of each box to all columns of the box."""
         return (word & self._corners) * _bits(range(self.box[1]))
 
     def _of_columns(self, *words: Word) -> list[Word]:
-        """The places of a column in words: those of each column in the first field, one after another."""
+        """The cells of all columns, one after another, each moved to the first field."""
         return [word >> np.uint32(field) for word in words for field in self._fields]
 
     def _to_columns(self, word: Word) -> Word:
-        """What the first field holds, in all fields."""
+        """Copies the first field to all fields."""
         return (word & self._columns) * self._firsts
 
     def _digits(self, words: Sequence[Word]) -> list[Sequence[Word]]:
@@ -139,7 +137,7 @@ class Bands:
     def settle(
         self, words: Sequence[Word], literal: Word, rounds: int, loop: Callable[..., Any] = lax.fori_loop
     ) -> tuple[list[Word], Word]:
-        """Excludes what a literal says, and applies a number of rounds of the rules.
+        """Applies a literal, then a number of rounds of the rules.
 
         Returns:
           the words that are left, and the outcome, ``SOLVED``, ``CONTRADICTORY``, ``CHANGING`` or 0.
@@ -153,8 +151,7 @@ class Bands:
             words, clashing = share(self.round(words))
             return words, clash | clashing, before, _sum(words)
 
-        # candidates only vanish, so words that changed have another sum; one that is equal by chance makes the search
-        # branch a step early
+        # candidates are only removed, so a change alters the sum; an equal sum by chance makes the search branch early
         left, clash, before, after = loop(0, rounds, one_round, (left, nothing, nothing, _sum(left)))
         missing, several = share(self.classify(left))
         outcome = _where(before != after, CHANGING, nothing)
@@ -162,10 +159,10 @@ class Bands:
         return left, _where((missing | clash) != 0, CONTRADICTORY, outcome)
 
     def round(self, words: Sequence[Word]) -> tuple[list[Word], Word]:
-        """A round of naked singles, locked candidates and hidden singles, digit by digit.
+        """One round of naked singles, locked candidates and hidden singles, digit by digit.
 
-        A naked single clears its box alone, and only boxes have hidden singles: locked candidates clear its lines, and
-        confine the only place in a line to its box.
+        A naked single clears its box only, and hidden singles are sought in boxes only: locked candidates clear the
+        lines of a single, and reduce a hidden single of a line to one of its box.
 
         Returns:
           the words that are left, and a word that is not 0 where singles clash.
@@ -199,8 +196,8 @@ class Bands:
         return [(word & ~cell) | own for word, cell, own in zip(left, cells, filled, strict=True)], clash
 
     def _locked_rows(self, places: Sequence[Word]) -> list[Word]:
-        """The cells that locked candidates of rows and boxes keep, of the words of a digit."""
-        # the segments of several rows in a word: that of the box's row r at column r of the box
+        """The places for a digit that are left by locked candidates of rows and boxes."""
+        # the segments of several rows in one word: row r of a box at the box's column r
         each = min(self.box)
         segments = [any_of(self._of_boxes(word)) & self._corners for word in places]
         packed = self.share(
@@ -237,7 +234,7 @@ class Bands:
         return [self._to_boxes(keep[row // each] >> np.uint32(row % each)) for row in range(self.rows)]
 
     def _locked_columns(self, columns: Word) -> Word:
-        """What locked candidates of columns and boxes keep of the columns of boxes in which a digit has a place."""
+        """The columns of boxes with a place for a digit that are left by locked candidates of columns and boxes."""
         alone_in_box = columns & ~self._to_boxes(_ones_and_twos(self._of_boxes(columns))[1])
         alone_in_line = columns & ~self._to_columns(_ones_and_twos(self._of_columns(columns))[1])
         pointed = self._to_columns(any_of(self._of_columns(alone_in_box)))
@@ -245,7 +242,7 @@ class Bands:
         return (alone_in_box | ~pointed) & (alone_in_line | ~claimed)
 
     def classify(self, words: Sequence[Word]) -> tuple[Word, Word]:
-        """A word that is not 0 where a cell or a house is without candidates, one where a cell has several."""
+        """Two words per puzzle: nonzero if a cell or house has no candidate; nonzero if a cell has several."""
         folds = [_ones_and_twos(words[row :: self.rows]) for row in range(self.rows)]
         missing = [~ones & (self._firsts * self._columns) for ones, _ in folds]
         for places in self._digits(words):
@@ -257,7 +254,7 @@ class Bands:
         return any_of(missing), any_of([several for _, several in folds])
 
     def duplicated(self, givens: Sequence[Word]) -> Word:
-        """A word that is not 0 where a house has a digit twice; of givens, of which a cell has at most one."""
+        """A word that is nonzero if a house of the givens has a digit twice; cells have at most one digit."""
         found = []
         for places in self._digits(givens):
             found += [((word | self._guards) - self._firsts) & word for word in places]
@@ -280,12 +277,12 @@ class Bands:
         ]
 
     def choose(self, words: Sequence[Word], seed: Word | None = None) -> Word:
-        """The literal to branch on: of cells with fewest candidates, two or more, the first digit, row and column.
+        """The literal to branch on: among cells with fewest candidates (two or more), the first digit, row and column.
 
         Args:
           words: the candidates.
-          seed: seeds of a random order, 0 for the fixed one: half of the digits and of the cells, drawn from the seed,
-            go before the others. None for the fixed order in all.
+          seed: seeds of a random order, which prefers a random half of the digits and of the cells; 0 for the fixed
+            order. None for the fixed order in all puzzles.
 
         Returns:
           the literal, to exclude it; undefined where no cell has several candidates.
@@ -325,10 +322,10 @@ class Bands:
         bit = any_of([_where((place & half) != 0, power, np.uint32(0)) for power, half in _HALVES])
         return bit | row << np.uint32(_ROW) | digit << np.uint32(_DIGIT)
 
-    # ------------------------------------------------------------------ grids, of JAX alone
+    # ------------------------------------------------------------------ grids (JAX only)
 
     def roots(self, puzzles: Array, excluded: Array | None = None) -> tuple[Array, Array]:
-        """The words of puzzles, before any rule, and which are invalid: givens above the side, or twice in a house.
+        """The words of puzzles before any rule, and which are invalid: a given above the side or twice in a house.
 
         Args:
           puzzles: uint8[B, cells].
@@ -345,7 +342,7 @@ class Bands:
         return words, (puzzles > self.board.side).any(axis=1) | (self.duplicated(givens) != 0)
 
     def _packed(self, cubes: Array) -> Array:
-        """Words uint32[m * rows, B] of truth values bool[B, m, cells]."""
+        """Packs bool[B, m, cells] into words uint32[m * rows, B]."""
         side = self.board.side
         squares = cubes.reshape(-1, side, side)
         squares = squares.swapaxes(1, 2) if self.turned else squares
@@ -375,7 +372,7 @@ class Bands:
 
 # ---------------------------------------------------------------------- logic on words
 
-#: For each binary digit of a bit's number its value, and the bits that have it.
+#: (value, mask) for each binary digit of a bit's number: the mask has the bits whose number has that digit.
 _HALVES = [
     (np.uint32(1 << place), np.uint32(half))
     for place, half in enumerate((0xAAAAAAAA, 0xCCCCCCCC, 0xF0F0F0F0, 0xFF00FF00, 0xFFFF0000))
@@ -383,7 +380,7 @@ _HALVES = [
 
 
 def _bits(numbers: Iterable[int]) -> np.uint32:
-    """The bits of these numbers."""
+    """A word with the bits of these numbers set."""
     return np.uint32(sum(1 << number for number in numbers))
 
 
@@ -392,7 +389,7 @@ def _where(condition: Any, one: Word, other: Word) -> Word:
 
 
 def _preferred(options: Sequence[Word], wanted: Sequence[Word]) -> list[Word]:
-    """The options that are wanted, in puzzles that have any; else all."""
+    """The options that are also wanted; all options in puzzles that have none of these."""
     chosen = [option & wish for option, wish in zip(options, wanted, strict=True)]
     some = any_of(chosen) != 0
     return [_where(some, one, option) for one, option in zip(chosen, options, strict=True)]
@@ -407,7 +404,7 @@ def _majority(x: Word, y: Word, z: Word) -> Word:
 
 
 def _ones_and_twos(words: Sequence[Word]) -> tuple[Word, Word]:
-    """Where at least one, and where at least two, of the words are set; by threes, which a GPU combines at once."""
+    """Where at least one, and where at least two, of the words are set; in threes, for a GPU's three-input logic."""
     if len(words) == 1:
         return words[0], words[0] ^ words[0]
     if len(words) == 2:
@@ -421,7 +418,7 @@ def _ones_and_twos(words: Sequence[Word]) -> tuple[Word, Word]:
 
 
 def _count(words: Sequence[Word]) -> list[Word]:
-    """The number of words that are set, as a binary number of words, least significant first."""
+    """The number of set words for each bit, as a binary number of words, least significant first."""
     total: list[Word] = []
     while words:
         carries = []

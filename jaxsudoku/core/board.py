@@ -1,7 +1,7 @@
 """Boards: the side of a puzzle and its houses.
 
-A board is a description, not a state: its side, its regions, and any extra houses. All other modules derive their
-tables from it, so no size is written anywhere else. No JAX, so that reading files and parsing flags start fast.
+A board is a static description: its side, its regions, and any extra houses. All other modules derive their tables
+from it and hard-code no size. Imports no JAX, so that reading files and parsing flags start fast.
 
 Cells are numbered row by row, ``cell = row * side + column``; digits are 1..side in grids and 0..side-1 in tables and
 planes. A candidate is a (digit, row, column), numbered ``digit * cells + cell``.
@@ -98,7 +98,7 @@ class Board:
         """The classic board with windows, boxes one cell off the corner and one cell apart (Windoku, Hyper Sudoku)."""
         size = math.isqrt(max(side, 0))
         if size * size != side or size < 3:
-            raise ValueError(f"windoku needs square boxes of at least 3x3, which a side of {side} has not")
+            raise ValueError(f"windoku needs square boxes of at least 3x3, which a board of side {side} does not have")
         starts = range(1, side - size + 1, size + 1)
         windows = tuple(
             tuple((top + r) * side + left + c for r in range(size) for c in range(size))

@@ -1,4 +1,4 @@
-"""Branching of the exact search: a candidate of a cell with fewest candidates, in a fixed or a random order."""
+"""Branching heuristic of the exact search: a candidate of a cell with fewest candidates, in fixed or random order."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from jaxsudoku.core.planes import (
 from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.random import APART, mix
 
-#: Chooses the literal to branch on: (board, planes uint32[side, side, side, W], lanes that branch uint32[W]) to
-#: uint32[3 side, W], its digit, row and column one-hot: a candidate of an open cell in every lane that branches.
+#: A branching heuristic: (board, planes uint32[side, side, side, W], branching lanes uint32[W]) -> the literal,
+#: uint32[3 side, W]: digit, row and column one-hot, of a candidate of an open cell in every branching lane.
 Branch = Callable[[Board, Array, Array], Array]
 
 
@@ -59,7 +59,7 @@ def _selected(planes: Array, one_hot: Array) -> Array:
 
 
 def _fewest(count_bits: Sequence[Array], eligible: Array) -> Array:
-    """The eligible cells uint32[side, side, W] with fewest candidates, which ``planes.count_planes`` has counted."""
+    """The eligible cells with fewest candidates, uint32[side, side, W]; counts are those of ``planes.count_planes``."""
     of_rows = fence(_lowest([slices(bit, 1) for bit in count_bits], slices(eligible, 1)))
     every_row = [jnp.full_like(eligible[0, 0], 0xFFFFFFFF)] * eligible.shape[0]
     lowest = fence(_lowest([slices(bit, 0) for bit in of_rows], every_row))
@@ -67,9 +67,9 @@ def _fewest(count_bits: Sequence[Array], eligible: Array) -> Array:
 
 
 def _lowest(bits: Sequence[Sequence[Array]], eligible: Sequence[Array]) -> list[Array]:
-    """The lowest of the eligible of some numbers of planes; all its bits are set if none is.
+    """The minimum, per lane, of the eligible binary numbers; all its bits are set if none is eligible.
 
-    ``bits`` are of each place, least significant first, those of all numbers.
+    ``bits`` hold, for each binary place, least significant first, the bits of all numbers.
     """
     lowest = []
     for bit in reversed(bits):

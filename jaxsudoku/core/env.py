@@ -3,16 +3,16 @@
 All functions but ``render`` are pure, take batches of any size and may be jitted with ``board``, ``rules`` and ``end``
 static. They take the data first, then the board; ``board=None`` means the classic board of the data's size.
 
-A position is what remains of a puzzle's candidates after the rules, one packed row of bits, so trees of positions stay
-small. An action is a digit for the one cell that the position names: the first cell with fewest choices, or another
-that a search sets by ``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
+A position holds the candidates that the rules leave, as one packed row of bits, so trees of positions stay small. An
+action is a digit for the position's cell: the first cell with fewest choices, or another one that a search sets by
+``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
 
 With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate; a digit is legal if it
 does not clash with the filled cells; and a position is refuted once an open cell has no legal digit, or, with
 ``end="board"``, once no open cell has one. Stronger rules fill what they can after every action.
 
-An episode is a puzzle: ``starts = init(puzzles)`` once, ``reset`` draws from them, and ``play`` is a step after which
-ended positions have a new puzzle.
+An episode is one puzzle. Call ``starts = init(puzzles)`` once; ``reset`` draws episodes from it, and ``play`` is a
+step with auto-reset: episodes that have ended get a new puzzle.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.devices import compiler_options
 from jaxsudoku.runtime.operations import fence, select
 
-#: When a position without a solution ends under rules "none": at its first open "cell" without a legal digit, or when
-#: no cell of the whole "board" has one. Stronger rules end it at a contradiction, and take "cell" alone.
+#: When a position without a solution ends with rules "none": at its first open "cell" without a legal digit, or when
+#: no cell of the whole "board" has one. With stronger rules it ends at a contradiction, and only "cell" is allowed.
 End = Literal["cell", "board"]
 
 
 class State(NamedTuple):
-    """B positions.
+    """A batch of B positions.
 
     Attributes:
       nodes: uint32[B, words], the packed candidates; a filled cell has its digit alone.
@@ -85,11 +85,11 @@ jax.export.register_namedtuple_serialization(State, serialized_name="jaxsudoku.c
 
 
 class Transition(NamedTuple):
-    """A step of B episodes, after which those that ended have a new puzzle.
+    """A step of B episodes with auto-reset: those that ended have a new puzzle.
 
     Attributes:
-      state: the positions to go on with.
-      reward: float32[B], as of ``reward``.
+      state: the positions to continue from.
+      reward: float32[B], see ``reward``.
       done: bool[B], whether the episode has ended.
       last: the positions after the placements, before any new puzzle.
     """
@@ -101,7 +101,7 @@ class Transition(NamedTuple):
 
 
 class ArraySpec(NamedTuple):
-    """The arrays of one position: shape, dtype, and the least and the largest value."""
+    """Specification of an array of one position: shape, dtype, minimum and maximum."""
 
     shape: tuple[int, ...]
     dtype: type[np.generic]
@@ -115,12 +115,12 @@ def num_actions(board: Board) -> int:
 
 
 def action_spec(board: Board) -> ArraySpec:
-    """The placement in one position, as ``place`` takes it."""
+    """Specification of a placement in one position, as ``place`` takes it."""
     return ArraySpec((), np.int32, 0, num_actions(board) - 1)
 
 
 def observation_spec(board: Board) -> ArraySpec:
-    """The observation of one position, as ``observe`` gives it."""
+    """Specification of the observation of one position, as ``observe`` returns it."""
     return ArraySpec((board.side, board.cells), np.bool_, 0, 1)
 
 
@@ -141,7 +141,7 @@ def from_nodes(nodes: AnyArray, board: Board | None = None, rules: str = "single
 
 
 def reset(key: Array, starts: State, batch: int) -> State:
-    """Positions of a batch of ``starts``, drawn by a key.
+    """Draws a batch of initial positions from ``starts``.
 
     Starts that the rules solve or refute are episodes without an action; to leave them out, choose the others on the
     host: ``jax.tree.map(lambda leaf: leaf[~starts.terminated], starts)``.
@@ -201,7 +201,7 @@ def play(
     rules: str = "singles",
     end: End = "cell",
 ) -> Transition:
-    """Places digits; episodes that have ended go on with one of ``starts``, drawn by the key (auto-reset)."""
+    """Places digits; episodes that have ended restart from one of ``starts``, drawn by the key (auto-reset)."""
     last = place(state, placement, board, rules, end)
     fresh = reset(key, starts, len(state.cell))
     return Transition(select(last.terminated, fresh, last), reward(state, last), last.terminated, last)
@@ -317,8 +317,8 @@ def _settle(board: Board, planes: Array, rules: str, end: End) -> State:
     if end not in typing.get_args(End) or (end == "board" and rules != "none"):
         raise ValueError(f'end={end!r} with rules={rules!r}; it is "cell", or "board" with rules "none"')
     planes, refuted, solved = settle(planes, board, rules)
-    # A cell or a house may have no legal digit left though it has candidates: rules "none" never remove candidates, and
-    # with others a cell that two digits must take keeps both, even if they clash with filled cells.
+    # A cell or house may have candidates but no legal digit: rules "none" never remove candidates, and with other rules
+    # a cell with two hidden singles keeps both, even if they clash with filled cells.
     layout = Planes(board)
     free = fence(singles(layout, planes, hidden=False))
     choices = _of_open_cells(planes, free)

@@ -115,5 +115,5 @@ def _digit_bits(board: Board, grids: Array) -> list[Array]:
 
 
 def _all_digits(board: Board, limb: int) -> np.uint32:
-    """The bits of ``_digit_bits`` that all digits set in a word."""
+    """A word of ``_digit_bits`` with the bits of all its digits set."""
     return np.uint32((1 << min(board.side - 32 * limb, 32)) - 1)

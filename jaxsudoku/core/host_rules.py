@@ -1,4 +1,4 @@
-"""The rules of a board in numpy, for grids on the host: digits that a house holds twice, complete grids, candidates.
+"""Checks and candidates of grids in numpy, for the host: repeated digits, complete grids, allowed candidates.
 
 Grids are integers[*b, cells], row by row, 0 = empty. Solvers use none of it; ``grid`` judges their results.
 """
@@ -18,7 +18,7 @@ def all_candidates(grids: np.ndarray, side: int) -> np.ndarray:
 
 
 def allowed_candidates(grids: np.ndarray, board: Board) -> np.ndarray:
-    """As ``all_candidates``, without digits of empty cells that a filled cell in one of their houses holds."""
+    """The digits that each cell may hold given the filled cells of its houses; bool[*b, side, cells]."""
     found = all_candidates(grids, board.side)
     once, _ = _house_digits(grids, board)
     digits = np.arange(board.side).astype(once.dtype)
@@ -43,7 +43,7 @@ def clashing(grids: np.ndarray, board: Board) -> np.ndarray:
 
 
 def clashing_cells(grids: np.ndarray, board: Board) -> np.ndarray:
-    """Which cells hold a digit that another cell of one of their houses holds, too; bool[*b, cells]."""
+    """The cells whose digit is repeated in one of their houses; bool[*b, cells]."""
     _, twice = _house_digits(grids, board)
     bits = _bits(grids, board)
     found = np.zeros(grids.shape, bool)

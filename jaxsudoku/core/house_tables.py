@@ -1,4 +1,4 @@
-"""Tables of a board's houses, for what reaches cells and houses by their numbers. No JAX."""
+"""Index tables of a board's houses. No JAX."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Gathers of single values and of columns, in a form for each platform.
+"""Gathers of single values and of columns, with a separate implementation for TPUs.
 
-A TPU reads memory in tiles of 8 x 128 words, so that a gather of single words moves a thousand times what it returns,
-and takes long to compile. There the same functions gather whole rows.
+A TPU reads memory in tiles of 8 x 128 words, so a gather of single words moves a thousand times what it returns and
+takes long to compile. On TPUs these functions gather whole rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def take_values(values: Array, index: Array, fill: int) -> Array:
 
 
 def _values_by_rows(values: Array, index: Array, fill: int) -> Array:
-    """``take_values`` by a gather of rows of 128 values, one of which is kept."""
+    """``take_values`` for TPUs: gathers rows of 128 values and keeps one value of each."""
     index = fence(index)
     rows = jnp.pad(values, (0, -len(values) % _ROW)).reshape(-1, _ROW)
     rows = fence(rows.at[index // _ROW].get(mode="clip"))

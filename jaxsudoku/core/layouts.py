@@ -1,8 +1,8 @@
-"""Layouts of candidates: all that the rules know of the arrays that hold them.
+"""Layouts of candidates: the interface between the rules and the arrays that hold candidates.
 
 The rules (``jaxsudoku.core.propagation``) are written once, on the methods of a ``Layout``. ``&``, ``|`` and ``~`` of
-two arrays of one layout act on each candidate. What looks at several candidates is a *fold* over a family: the
-candidates of each cell, or the places for each digit in the houses of one kind.
+arrays of one layout act on each candidate. A rule over several candidates is a *fold* over a family: the candidates of
+each cell, or the places for each digit in the houses of one kind.
 
     layout = Planes(board)                                      # or Masks(board)
     view = layout.view(candidates)
@@ -35,7 +35,7 @@ Fold = Callable[[Sequence[Array]], Array]
 
 
 class Family(enum.Enum):
-    """What rules fold over, with the axes of a view along which its members lie; irregular houses are in tables."""
+    """A family that rules fold over; its value is the axes of its members in a view, () if index tables hold them."""
 
     CELL = (0,)
     ROW = (3, 4)
@@ -57,12 +57,12 @@ class Layout(abc.ABC):
     @property
     @abc.abstractmethod
     def cell_words(self) -> int:
-        """The words of a cell."""
+        """Number of words per cell."""
 
     @property
     @abc.abstractmethod
     def clears_clashes(self) -> bool:
-        """Whether singles that clash are removed, so that the contradiction shows at once."""
+        """Whether clashing singles are removed, which shows the contradiction at once."""
 
     @abc.abstractmethod
     def everywhere(self, folded: Array, family: Family) -> Array:
@@ -95,7 +95,7 @@ class Layout(abc.ABC):
         return slices(view, family.value)
 
     def spread(self, folded: Array, family: Family) -> Array:
-        """A fold at each of its members, as a view; of irregular houses the OR over those of a cell."""
+        """Broadcasts a fold to its members, as a view; a cell in several irregular houses gets the OR of theirs."""
         if family is Family.IRREGULAR:
             padded = with_zero_plane(folded)
             by_cell = fence(any_of([padded[:, house] for house in houses_of_cells(self.board).T]))
@@ -144,7 +144,7 @@ class Planes(Layout):
 class Masks(Layout):
     """Masks [limbs, side, side, B], see ``jaxsudoku.core.masks``; truth values of lanes are bool[B].
 
-    The fold of a cell is a word, with all bits set or none.
+    The fold of a cell is a word with either all bits set or none.
     """
 
     @property
@@ -153,18 +153,19 @@ class Masks(Layout):
 
     @property
     def clears_clashes(self) -> bool:
-        return True  # without it a search of large boards visits many times the nodes
+        return True  # otherwise a search of large boards visits many times as many nodes
 
     def members(self, view: Array, family: Family) -> list[Array]:
         if family is not Family.CELL:
             return super().members(view, family)
-        # two words, the second only where the first is: any, exactly one and at least two of them are as of the digits
+        # two words, "at least one" and "at least two", for which any_of, exactly_one and at_least_two give the same as
+        # for the digits
         return [_words(flag, view.dtype) for flag in cell_ones_and_twos(view)]
 
     def around(self, view: Array, families: Sequence[Family], fold: Fold) -> list[Array]:
         if families[0] is not Family.CELL:
             return super().around(view, families, fold)
-        # of truth values, and without a fence: a fold within words is cheaper to compute again than to store
+        # as truth values and without a fence: recomputing a fold within words is cheaper than storing it
         cell = _words(fold(cell_ones_and_twos(view)), view.dtype)
         return [self.spread(cell, Family.CELL), *super().around(view, families[1:], fold)]
 
@@ -184,7 +185,7 @@ class Masks(Layout):
 
 
 def _words(flags: Array, dtype: Any) -> Array:
-    """Truth values as words with all bits set or none."""
+    """Truth values as words: all bits set for True, none for False."""
     return jnp.where(flags, ~np.zeros((), dtype), np.zeros((), dtype))
 
 

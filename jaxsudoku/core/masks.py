@@ -4,8 +4,8 @@ A batch of B puzzles is an array of unsigned integers [limbs, side, side, B]: li
 l belongs to digit 32 l + d, so boards up to a side of 32 have one limb. Words are as narrow as the digits allow: 8 bits
 up to a side of 8, 16 bits up to 16, else 32 bits.
 
-With masks a few lanes fill a vector register, where ``jaxsudoku.planes`` needs 32 lanes for each word of it. So masks
-suit the searches of large boards, of which few run at a time. The rules of ``jaxsudoku.core.propagation`` work on both.
+With masks a few lanes fill a vector register; ``jaxsudoku.planes`` needs 32 lanes for each word of a register. So masks
+suit searches of large boards, where few lanes run at a time. The rules of ``jaxsudoku.core.propagation`` work on both.
 
 The lane axis is last. Truth values of lanes are bool[B].
 """
@@ -23,12 +23,12 @@ from jaxsudoku.core.planes import ones_and_twos, slices
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.operations import fence
 
-#: Digits of a limb.
+#: Digits per limb.
 LIMB = 32
 
 
 def limbs(side: int) -> int:
-    """The number of limbs of a cell."""
+    """Number of limbs per cell."""
     return -(-side // LIMB)
 
 

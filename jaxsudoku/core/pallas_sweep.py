@@ -1,19 +1,19 @@
-"""A few rounds of the rules as one Pallas kernel: the planes of a block of groups stay on chip from first to last.
+"""Pallas kernel for a few rounds of the rules, which keeps the planes of a block on chip.
 
-``propagation.sweep`` as XLA compiles it passes the planes through memory several times a round. Here a block of groups
-is read once, all rounds run on it, and it is written once. A round takes three passes over the planes on chip:
+Compiled by XLA, ``propagation.sweep`` passes the planes through memory several times a round. This kernel reads a block
+of groups once, runs all rounds on it, and writes it once. A round takes three passes over the planes on chip:
 
 1. row by row, which cells have a single candidate;
 2. digit by digit, which cells a single fills;
 3. digit by digit, the candidates that are left.
 
-Only the folds over the digits of a cell go across digits; all others are of the planes of one digit. The last two
-passes find the singles of a digit twice, as there is no room on chip to keep them.
+Folds over the digits of a cell read all digits; all other folds read the planes of one digit. The last two passes both
+compute the singles of a digit, as there is no room on chip to keep them.
 
-The body is written once. A block is a reference [side, cells, *tile]; the tile is what a chip computes on at once: 8 x
-128 words in a TPU, and in interpret mode all words. The body indexes the cells of a digit, and combines them by &, |
-and ~. On a chip these are numpy arrays of objects, whose elements are the tiles of single cells, so that every cell is
-in registers of its own and indexing costs nothing; in interpret mode they are JAX arrays, which XLA compiles faster.
+The body is the same for both modes. A block is a reference [side, cells, *tile]; a tile is 8 x 128 words on a TPU, and
+all words in interpret mode. The body indexes the cells of a digit, and combines them by &, | and ~. On a chip these are
+numpy arrays of objects whose elements are the tiles of single cells, so that every cell has registers of its own and
+indexing costs nothing; in interpret mode they are JAX arrays, which XLA compiles faster.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from jaxsudoku.core.propagation import alternate, lighter_rules
 from jaxsudoku.core.tuning import chip_bytes, includes
 from jaxsudoku.runtime.sharding import like, vary_as
 
-#: Bytes of a TPU's vector memory for values that no register has room for.
+#: Bytes of a TPU's vector memory reserved for register spills.
 _SPILLED_BYTES = 8 << 20
 
 
@@ -75,7 +75,7 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int, interpret
 
 
 def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tuple[Array, Array]:
-    """The kernel in interpret mode, on any platform, with all groups in one block."""
+    """Runs the kernel in interpret mode, on any platform, with all groups in one block."""
     tables, structure = jax.tree.flatten(tables_of(board))
     width = planes.shape[-1]
 
@@ -96,7 +96,7 @@ def _interpreted(body: Callable[..., None], board: Board, planes: Array) -> tupl
 
 
 def _on_tpu(body: Callable[..., None], board: Board, planes: Array) -> tuple[Array, Array]:
-    """The kernel for a TPU."""
+    """Runs the kernel on a TPU."""
     width = planes.shape[-1]
     padded = _pad_groups(planes.reshape(board.side, board.cells, width), math.prod(TPU_TILE))
     tiles = (padded.shape[-1] // TPU_TILE[1], TPU_TILE[1])
@@ -131,7 +131,7 @@ def _pad_groups(planes: Array, multiple: int) -> Array:
 
 
 class _Access(NamedTuple):
-    """How the body reads and writes the cells of a digit, as an array whose first axis is the cell.
+    """Functions by which the body reads and writes the cells of a digit, an array whose first axis is the cell.
 
     Attributes:
       read: (reference [n, cells, *tile], index of the first axis, first cell, number of cells) to the cells.
@@ -164,7 +164,7 @@ def _write_whole(ref: Any, index: Any, start: Any, cells: Array) -> None:
     ref[index, pl.ds(start, cells.shape[0])] = cells
 
 
-#: Every cell in an object of its own, and all cells of a digit in a JAX array.
+#: Access to each cell as an object of its own (on a chip), and to all cells of a digit as one JAX array (interpreted).
 APART = _Access(_read_apart, _write_apart, np.concatenate)
 WHOLE = _Access(_read_whole, _write_whole, jnp.concatenate)
 
@@ -200,8 +200,8 @@ def _round(board: Board, rules: str, access: _Access, tables: _Tables, planes: A
     def over_houses(fold: Fold, cells: Any) -> Any:
         return _folded(any_of, _folded(fold, cells, tables.houses), tables.houses_of)
 
-    # Two marks of a cell: the first alone, a single candidate is left and fills it; the second alone, one digit fills
-    # it that is not the only candidate; both, two digits do.
+    # Two marks of a cell. The first alone: its only candidate fills it (naked single). The second alone: a digit fills
+    # it that is not its only candidate (hidden single). Both: two digits do, a contradiction.
     def of_row(row: Array, _: tuple[()]) -> tuple[()]:
         single = exactly_one([read(planes, digit, row * side, side) for digit in range(side)])
         write(marks, 0, row * side, single)
@@ -254,7 +254,7 @@ def _locked_candidates(access: _Access, tables: _Tables, cells: Any) -> Any:
 
 
 def _locked_segments(tables: _Segments, cells: Any) -> Any:
-    """Which cells keep their candidate."""
+    """The cells that keep their candidate."""
     segments = _folded(any_of, cells, tables.cells)
     sole_in_box = segments & _folded(exactly_one, segments, tables.of_box)[tables.box]
     sole_in_line = segments & _folded(exactly_one, segments, tables.of_line)[tables.line]
@@ -309,7 +309,7 @@ class _Tables(NamedTuple):
 
 @functools.lru_cache(maxsize=32)
 def tables_of(board: Board) -> _Tables:
-    # a box of one row or column is no house besides it
+    # a box of one row or column is that row or column
     houses = board.houses if board.has_boxes else board.houses[: 2 * board.side] + board.irregular_houses
     houses_of = [[number for number, house in enumerate(houses) if cell in house] for cell in range(board.cells)]
     segments: tuple[_Segments, ...] = ()
@@ -343,6 +343,6 @@ def _groups(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _even(rows: Sequence[Sequence[int]]) -> np.ndarray:
-    """Rows of numbers as int32[longest, rows], each filled up with its first one, which an OR does not notice."""
+    """Rows of numbers as int32[longest, rows], padded with their first entry, which is harmless under OR."""
     longest = max(map(len, rows))
     return np.array([[*row, *[row[0]] * (longest - len(row))] for row in rows], np.int32).T

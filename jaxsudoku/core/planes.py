@@ -32,16 +32,16 @@ from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.operations import cpu_fence, fence
 
-#: Lanes that share a word, a bit each.
+#: Lanes per word, one bit each.
 GROUP = 32
 
 #: Rows and columns of the tiles of words on which a TPU computes.
 TPU_TILE = (8, 128)
 
-#: Cells of a grid that share a word in the conversion between grids and planes, a byte each.
+#: Cells per word in the conversion between grids and planes, one byte each.
 _CELLS_PER_WORD = 4
 
-#: Planes that are added up in one stage of ``count_planes``.
+#: Planes added in one stage of ``count_planes``.
 _COUNT_STAGE = 9
 
 _T = TypeVar("_T")
@@ -149,10 +149,10 @@ def add(x: Sequence[Array], y: Sequence[Array]) -> list[Array]:
 
 
 def check_lanes(size: int) -> None:
-    """Checks that lanes fill whole words.
+    """Checks that a number of lanes fills whole words.
 
     Raises:
-      ValueError: they do not.
+      ValueError: it is not a multiple of 32.
     """
     if size % GROUP or not size:
         wanted = max(size + -size % GROUP, GROUP)
@@ -170,17 +170,17 @@ def pad_lanes(values: Array, axis: int = 0) -> Array:
 
 
 def group_axes(words: int) -> tuple[int, ...]:
-    """The shape in which a wide block holds the W words of a plane: [8, W / 8] if W is a multiple of 1024, else [W].
+    """The shape of the W words of a plane in a wide block: [8, W / 8] if W is a multiple of 1024, else [W].
 
-    A TPU computes on tiles of 8 x 128 words of an array's last two axes. With [W] the axis before it, of digits, rows
-    or columns, would be in the tiles and be padded.
+    A TPU computes on tiles of 8 x 128 words over an array's last two axes. With shape [W] the axis before it (digits,
+    rows or columns) would be tiled and padded.
     """
     rows, columns = TPU_TILE
     return (rows, words // rows) if words % (rows * columns) == 0 else (words,)
 
 
 def one_candidate(candidate: Array, board: Board) -> Array:
-    """One candidate alone, packed: int32[*b], digit * cells + cell from 0, to uint32[*b, words]."""
+    """Packed nodes with a single candidate: int32[*b], digit * cells + cell from 0, to uint32[*b, words]."""
     word = np.arange(board.words, dtype=np.int32)
     bit = jnp.uint32(1) << (candidate % GROUP).astype(jnp.uint32)
     return jnp.where(word == (candidate // GROUP)[..., None], bit[..., None], jnp.uint32(0))
@@ -234,7 +234,7 @@ def _exchange(x: Array) -> Array:
 
 
 def _exchange_in_steps(x: Array) -> Array:
-    """``_exchange`` in five steps, each of which reads two words for a word."""
+    """``_exchange`` in five steps; each step reads two words per word written."""
     row = np.arange(GROUP)
     for step in (16, 8, 4, 2, 1):
         # rows that differ in this bit of their number swap the off-diagonal blocks of bits
@@ -248,7 +248,7 @@ def _exchange_in_steps(x: Array) -> Array:
 
 
 def _exchange_in_passes(x: Array) -> Array:
-    """``_exchange`` in two passes, which read 4 and 8 words for a word: less traffic in an accelerator's memory."""
+    """``_exchange`` in two passes that read 4 and 8 words per word written: less memory traffic on accelerators."""
     for steps in ((16, 8), (4, 2, 1)):
         rows = 1 << len(steps)
         parts = slices(x.reshape(x.shape[0], -1, rows, steps[-1], *x.shape[2:]), 2)
@@ -264,14 +264,14 @@ def _exchange_in_passes(x: Array) -> Array:
 
 
 def _block_mask(step: int) -> np.uint32:
-    """The bits of a word whose number has no bit ``step``, a power of two."""
+    """A word with the bits set whose number does not contain ``step``, a power of two."""
     return np.uint32(sum(1 << bit for bit in range(GROUP) if not bit & step))
 
 
 def words_to_planes(words: Array, groups: Sequence[int] = (-1,)) -> Array:
     """Words of lanes to planes: uint32[m, B] to uint32[32 m, W], W = B / 32; plane 32 j + i is bit i of word j.
 
-    ``groups`` is the shape of the planes' last axes, if it is not [W]; ``group_axes`` has one.
+    ``groups`` is the shape of the planes' last axes, by default [W]; see ``group_axes``.
     """
     _check_array("words", words, 2, jnp.uint32)
     check_lanes(words.shape[1])

@@ -1,9 +1,9 @@
 """The rules: naked singles, hidden singles, locked candidates, applied to a fixpoint.
 
 Every rule is sound (it removes only candidates that no solution uses) and never guesses. The rules are written once,
-on a ``Layout`` (``jaxsudoku.core.layouts``), on boards of any size. On top are functions of planes uint32[side, side,
-side, *W], 32 lanes a word, as ``jaxsudoku.planes`` describes. Shapes are checked in the public ones, ``propagate`` and
-``outcome``.
+for any ``Layout`` (``jaxsudoku.core.layouts``) and board size. The first part of the module has functions of planes
+uint32[side, side, side, *W], 32 lanes a word (``jaxsudoku.planes``). The public ones, ``propagate`` and ``outcome``,
+check shapes.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def settle(planes: Array, board: Board, rules: str) -> tuple[Array, Array, Array
 
 
 def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[Array, Array]:
-    """A few rounds of the rules, every second one lighter; also the lanes that the last round changed.
+    """A few rounds of the rules, every second one without locked candidates; also the lanes changed by the last round.
 
     Args:
       planes: uint32[side, side, side, *W], the candidates.
@@ -180,7 +180,7 @@ def classify(layout: Layout, candidates: Array) -> tuple[Array, Array]:
 
 
 def duplicated_givens(layout: Layout, digits: Array) -> Array:
-    """Which lanes hold a digit twice in a house; ``digits`` are candidates of which cells have at most one."""
+    """The lanes that hold a digit twice in a house; each cell of ``digits`` has at most one candidate."""
     view = layout.view(digits)
     repeated = fence([at_least_two(layout.members(view, house)) for house in layout.houses])
     return any_of([layout.somewhere(fold, house) for fold, house in zip(repeated, layout.houses, strict=True)])
@@ -189,8 +189,8 @@ def duplicated_givens(layout: Layout, digits: Array) -> Array:
 def singles(layout: Layout, candidates: Array, hidden: bool = True) -> Array:
     """One round of naked singles and, by default, hidden singles: each is placed and removed from its houses.
 
-    Singles that clash are removed, if the layout wants it, so that the contradiction shows at once: digits that must
-    take one cell, then cells of a house that must take one digit.
+    If ``layout.clears_clashes``, clashing singles are removed, which shows the contradiction at once: several digits in
+    one cell, then one digit in several cells of a house.
     """
     view = layout.view(candidates)
     cells, everything = (Family.CELL,), (Family.CELL, *layout.houses)
@@ -210,8 +210,8 @@ def singles(layout: Layout, candidates: Array, hidden: bool = True) -> Array:
 def locked_candidates(layout: Layout, candidates: Array) -> Array:
     """One round of locked candidates (pointing and claiming), between any two houses that share cells.
 
-    If all places for a digit in one house lie in another house too, the digit is removed from the rest of that other
-    house. Lines and equal boxes intersect in segments of adjacent cells, each of which is treated as one place.
+    If all places for a digit in one house also lie in another house, the digit is removed from the rest of that other
+    house. Lines and equal boxes intersect in segments of adjacent cells; each segment is treated as one place.
     """
     view = layout.view(candidates)
     if layout.board.has_boxes:
@@ -249,9 +249,9 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """Candidates by cell, as of ``Layout.cells``, to remove.
+    """The candidates, by cell as in ``Layout.cells``, that locked candidates of irregular houses remove.
 
-    A candidate goes if another house has all its places for the digit in one of the cell's houses, but not in the cell.
+    A candidate is removed if all places for its digit in another house lie in a house of its cell, but not in the cell.
     """
     outside, affected = intersections(board)
     if not len(outside):

@@ -1,4 +1,4 @@
-"""Settings of solvers: rules, lanes, and what follows from the board and the platform. No JAX."""
+"""Settings of solvers: rules, and automatic values that depend on the board and the platform. No JAX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.settings import Config, Range
 from jaxsudoku.runtime.suggestions import did_you_mean
 
-#: The number of lanes of a kernel is a multiple of this, the bits of a word.
+#: Numbers of lanes are multiples of this, the bits of a word.
 LANES = 32
 
 #: Nodes in a step of the exact search of 9x9 on a CPU, whose planes fit its cache.
@@ -19,16 +19,16 @@ CPU_LANES = 2048
 #: the last puzzles of a batch.
 CPU_SEARCHES = 64
 
-#: The factor by which lanes are narrowed for the last puzzles of a queue; these run a second program.
+#: Factor by which the number of lanes is reduced for the last puzzles of a queue, which run in a second program.
 NARROWER = 8
 
-#: The rules of ``propagation``; each includes the one before it.
+#: Levels of rules of ``propagation``; each includes the ones before it.
 Rules = Literal["none", "naked", "singles", "locked"]
-#: Those that remove a placed digit from its houses, which a complete search needs.
+#: Levels of rules that a complete search can use: they remove a placed digit from its houses.
 SearchRules = Literal["naked", "singles", "locked"]
 RULES: tuple[str, ...] = typing.get_args(Rules)
-#: What runs the rules in a step of the exact search: operations of XLA on planes, a Pallas kernel on planes, or one on
-#: bands, with all else that a node takes.
+#: Implementations of the rules in a step of the exact search: XLA operations on planes, a Pallas kernel on planes, or a
+#: Pallas kernel on bands, which also reads the node and branches.
 Settle = Literal["auto", "xla", "pallas", "bands"]
 
 #: Bytes of a TPU's vector memory (v5e and v6e) that the Pallas kernel may fill, and the bytes of a plane in it.
@@ -37,7 +37,7 @@ CHIP_BYTES, PLANE_BYTES = 112 << 20, 4096
 #: Searches whose branch nodes a rating by nodes averages, by default.
 SEARCHES = 8
 
-#: What puzzles can be rated by: branch nodes of searches, or the hardest technique.
+#: Measures of a puzzle's difficulty: branch nodes of searches, or the hardest technique.
 RATED_BY = ("nodes", "technique")
 
 
@@ -52,17 +52,17 @@ def includes(rules: str, level: str) -> bool:
     return RULES.index(rules) >= RULES.index(level)
 
 
-#: The number of lanes of a kernel.
+#: The type of a number of lanes.
 Words = Annotated[int, Range(1, step=LANES)]
-#: Rounds of the rules in a step; the most are far more than any board needs.
+#: The type of a number of rounds of the rules in a step; the maximum exceeds what any board needs.
 Rounds = Annotated[int, Range(1, 1000)]
 
 
 class SolverConfig(Config):
-    """Base of the settings of solvers, whose automatic values follow from the board and the platform."""
+    """Base class of the settings of solvers; ``resolve`` fills in automatic values."""
 
     def resolve(self, board: Board, platform: str) -> Any:
-        """The settings with values for all that are automatic.
+        """The settings with all automatic values filled in.
 
         Args:
           board: the board of the puzzles.
@@ -72,7 +72,7 @@ class SolverConfig(Config):
         return self
 
     def summary(self, board: Board) -> str:
-        """A line about resolved settings on a board, for people; may be empty."""
+        """A line that describes the resolved settings to people; may be empty."""
         del board
         return ""
 
@@ -112,15 +112,15 @@ def search_lanes(board: Board, platform: str) -> int:
 
 
 def chip_bytes(board: Board) -> int:
-    """Bytes that a block of planes takes on a TPU's chip with ``settle="pallas"``."""
+    """Bytes of a TPU's vector memory that a block of planes takes with ``settle="pallas"``."""
     copies = 4  # the next block is read and the last one written meanwhile
     return (copies * board.candidates + 2 * board.cells + copies) * PLANE_BYTES
 
 
 def band_box(board: Board) -> tuple[int, int] | None:
-    """The rows and columns of a box for ``settle="bands"``, exchanged if so alone all bands fit a word; else None.
+    """(rows, columns) of a box for ``settle="bands"``, exchanged if only then all bands fit a word; else None.
 
-    Bands have boxes alone besides rows and columns, which is 4x4 to 10x10.
+    Boards from 4x4 to 10x10 that have no houses besides rows, columns and boxes have bands.
     """
     if board.box is None or not board.has_boxes or board.irregular_houses:
         return None
@@ -129,7 +129,7 @@ def band_box(board: Board) -> tuple[int, int] | None:
 
 
 def settle_for(board: Board, settle: Settle, platform: str, rules: str, restarts: bool) -> Settle:
-    """What runs the rules, for "auto" too.
+    """The implementation of the rules to use; resolves "auto".
 
     Args:
       board: the board.
@@ -139,7 +139,7 @@ def settle_for(board: Board, settle: Settle, platform: str, rules: str, restarts
       restarts: whether it is a search with restarts.
 
     Raises:
-      ValueError: the search, the board or the device can't settle so.
+      ValueError: it does not support the search, the board or the device.
     """
     suits = band_box(board) is not None and rules == "locked" and not restarts
     if settle == "auto":
@@ -166,7 +166,7 @@ def settle_for(board: Board, settle: Settle, platform: str, rules: str, restarts
 
 
 def exact_lanes(board: Board, platform: str) -> int:
-    """The automatic number of lanes of the exact search that a board is searched by."""
+    """The automatic number of lanes of the exact search, with or without restarts as the board needs."""
     return (node_lanes if search_restart(board) is None else search_lanes)(board, platform)
 
 

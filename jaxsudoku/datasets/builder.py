@@ -1,8 +1,7 @@
-"""Builds data sets. A killed build loses at most the current shard.
+"""Builds data sets of generated puzzles; a killed build loses at most the current shard.
 
-A data set is a folder of parts, see ``runtime.part_folder``: a build that is killed and resumed ends in the same files,
-byte for byte.
-Known puzzles are excluded up to symmetry, by hashes of the canonical forms of their solutions.
+A data set is a folder of parts, see ``runtime.part_folder``: a build that is killed and resumed gives the same files,
+byte for byte. Known puzzles are excluded up to symmetry, by hashes of the canonical forms of their solutions.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from .card import CARD, FORMATS, PLAN, Card, DatasetError, counts, options_of, v
 from .loader import Dataset, load
 from .shards import encode
 
-#: Most puzzles of a data set: half of a generator's sequence, so that there are spare puzzles.
+#: Maximum number of puzzles in a data set: half of a generator's sequence, so that there are spare puzzles.
 _MOST = 1 << 31
 
 
@@ -55,12 +54,12 @@ def build(
     workers: Workers | None = None,
     **options: object,
 ) -> Dataset:
-    """Builds a data set of generated puzzles in a folder of its own.
+    """Builds a data set of generated puzzles in a folder.
 
     It holds the first ``count`` puzzles of ``generate(seed, count, board, **options)``. Puzzles with excluded solutions
-    are replaced by later ones of the same endless sequence; each shard has a range of it for itself. Equivalent
-    solutions within a data set are not excluded: a million random grids among the 5e9 classes of 9x9 grids have about a
-    hundred such pairs, and equivalent puzzles are much rarer.
+    are replaced by later ones of the same endless sequence, from a separate range for each shard. Equivalent solutions
+    within a data set are not excluded: a million random grids among the 5e9 classes of 9x9 grids have about a hundred
+    such pairs, and equivalent puzzles are much rarer.
 
     Args:
       folder: the folder; it must be new or empty unless ``resume`` is set.
@@ -73,31 +72,31 @@ def build(
         symmetry. Puzzles are solved first, unless this is a tuple of puzzles and their solutions, such as another data
         set's ``arrays()``. Only for the classic 9x9 board.
       resume: continue the build in the folder, if there is one. Finished shards are verified, and made again if they
-        are damaged; a complete data set is repaired likewise.
+        are damaged; this also repairs a complete data set.
       batch_size, devices: as in ``generate``; the puzzles do not depend on them.
       progress: called with the number of finished puzzles and the count after each shard; True shows a bar on the
         standard error.
       made: called with the ``Puzzles`` of each new shard, before ``progress``; not with those of shards that are kept.
-      workers: the processes or actors of Ray that make the shards; None for this process. The data set does not
-        depend on them. Processes are started anew, so a script needs ``if __name__ == "__main__":`` around its work.
-      **options: fields of ``GenerateConfig``, but for ``holes`` and ``given``.
+      workers: the processes or actors of Ray that make the shards; None for this process. The data set does not depend
+        on them. Processes are spawned, so a script needs ``if __name__ == "__main__":`` around its work.
+      **options: fields of ``GenerateConfig``, except ``holes`` and ``given``.
 
     Returns:
-      The ``Dataset``, as ``load`` gives it.
+      The ``Dataset``, as from ``load``.
 
     Raises:
       ValueError: invalid arguments.
-      FileExistsError: the folder holds anything, and ``resume`` isn't set.
+      FileExistsError: the folder is not empty, and ``resume`` isn't set.
       BlockingIOError: another process is building in the folder.
-      DatasetError: the folder to resume holds something else; the message says which settings differ. Or a damaged
-        shard, made again, is not what it was.
+      DatasetError: the folder to resume holds something else, and the message names the settings that differ; or a
+        damaged shard differs after making it again.
       GenerationError: too many attempts at a puzzle failed, or too many puzzles were excluded; it holds the puzzles of
         the shard that were found. Earlier shards are kept.
-      JobError: workers die again and again, or there is no cluster.
+      JobError: workers die repeatedly, or there is no cluster.
       ImportError: Parquet without pyarrow, or workers on Ray without Ray.
     """
     if workers is not None and devices is not None:
-        raise ValueError("devices are of this process; workers have their own")
+        raise ValueError("devices belong to this process; workers have their own, so leave out one of the two")
     board = board or Board.classic()
     seed = whole_number("seed", seed, None, None)
     count = whole_number("count", count, 1, _MOST)
@@ -105,7 +104,7 @@ def build(
     check_format(format)
     config = settings_of(GenerateConfig, "generator", **options)
     if config.holes is not None:
-        raise ValueError("a data set has puzzles with one solution; holes makes instances that may have several")
+        raise ValueError("puzzles of a data set have one solution; leave out holes, which may give several")
     hashes = excluded_hashes(exclude, board) if exclude is not None else np.zeros(0, np.uint64)
     plan = Card(
         seed=seed,
@@ -121,7 +120,7 @@ def build(
 
     task = _Making(seed, board, config, batch_size, hashes, count, shard_size)
 
-    check_settings(board, config)  # before the folder is made
+    check_settings(board, config)  # before the folder is created
     make: Callable[[Sequence[tuple[int, int]]], Iterator[Puzzles]]
     if workers is None:
         make = functools.partial(map, task.begin(devices))
@@ -148,13 +147,13 @@ def build_shards(
     report: Report,
     made: Callable[[Puzzles], object] | None = None,
 ) -> None:
-    """Makes shards that are missing or damaged, and writes the card.
+    """Makes missing or damaged shards, and writes the card.
 
     Args:
       folder: the folder.
       plan: the card without shards.
-      resume: whether to go on with what is there.
-      make: gives the puzzles of shards, each as the number of the first and how many, in this order.
+      resume: whether to continue an existing build.
+      make: yields the puzzles of shards, in order; a shard is (number of its first puzzle, number of puzzles).
       report: called with the number of finished puzzles and the count after each shard.
       made: called with the puzzles of each new shard.
 
@@ -174,7 +173,7 @@ def build_shards(
                 records[number] = record = record_of(card.part(number), data, counts(puzzles))
                 if number in known and known[number].sha256 != record.sha256:
                     raise DatasetError(
-                        f"{folder / record.file}: damaged, and made again it is not what the card describes"
+                        f"{folder / record.file}: was damaged and made again, but does not match the card"
                     )
                 parts.add(record, data)
                 if made is not None:
@@ -184,7 +183,7 @@ def build_shards(
 
 
 def _check(known: dict[int, Record], number: int, record: Record) -> None:
-    """Checks the details of a shard's record, empty if the card lists it, and keeps the record as known."""
+    """Checks the details of a shard's record (empty if the card lists it), and adds it to the known records."""
     for name in record.details and ("clues", "grades"):
         counted = field(record.details, name, dict)
         for kind in (*(GRADES if name == "grades" else ()), *counted):
@@ -194,7 +193,7 @@ def _check(known: dict[int, Record], number: int, record: Record) -> None:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Making:
-    """Makes the puzzles of shards: a ``workers.Task``. Attributes are as in ``build`` and ``_make``."""
+    """A ``workers.Task`` that makes the puzzles of shards. Attributes are as in ``build`` and ``_make``."""
 
     seed: int
     board: Board
@@ -205,7 +204,7 @@ class _Making:
     shard_size: int
 
     def begin(self, devices: Sequence[jax.Device] | None = None) -> Callable[[tuple[int, int]], Puzzles]:
-        """The function of a shard: the number of its first puzzle, and how many."""
+        """The function that makes a shard, (number of its first puzzle, number of puzzles)."""
         generator = Generator(self.seed, self.board, self.config, self.batch_size, devices)
 
         def made(span: tuple[int, int]) -> Puzzles:
@@ -216,7 +215,7 @@ class _Making:
 
 
 def _make(generator: Generator, first: int, size: int, spare: int, spares: int, hashes: np.ndarray) -> Puzzles:
-    """The puzzles of a shard: a range of the sequence, in which spare puzzles replace those that are excluded.
+    """The puzzles of a shard: a range of the sequence, with excluded puzzles replaced by spare ones.
 
     Args:
       generator: makes the sequence.
@@ -231,7 +230,7 @@ def _make(generator: Generator, first: int, size: int, spare: int, spares: int, 
         if spare + len(missing) > end:
             kept = np.setdiff1d(np.arange(size), missing)
             raise GenerationError(
-                f"{len(kept)} of {size} puzzles found: the solutions of too many others are excluded",
+                f"{len(kept)} of {size} puzzles found: too many others have excluded solutions",
                 Puzzles(*(part[kept] for part in made)),
             )
         others = generator.make(spare, len(missing))
@@ -243,7 +242,7 @@ def _make(generator: Generator, first: int, size: int, spare: int, spares: int, 
 
 
 def excluded_hashes(exclude: Any, board: Board) -> np.ndarray:
-    """The hashes of solutions that a data set must not have, up to symmetry.
+    """The hashes of solutions to exclude from a data set, up to symmetry.
 
     Args:
       exclude: as in ``build``; a tuple begins with puzzles and solutions, arrays of integers [m, 81].

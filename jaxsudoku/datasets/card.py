@@ -31,7 +31,7 @@ FORMATS = ("npz", "parquet")
 
 
 class DatasetError(ValueError):
-    """A folder holds no complete data set, or one of other settings; the message names the file and the cause."""
+    """Raised if a folder has no complete data set, or one with other settings; the message names file and cause."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Card:
     Attributes:
       seed: the seed.
       board: the board.
-      options: how the puzzles came about: the fields of ``GenerateConfig``, in the form in which JSON is read; of given
-        puzzles ``given``, the checksum of the part's puzzles, ``part`` and ``share``.
+      options: the origin of the puzzles: the fields of ``GenerateConfig``, as JSON values; for given puzzles ``given``,
+        the checksum of the part's puzzles, ``part`` and ``share``.
       excluded: number of excluded solutions, and the sha256 of their hashes; None if none are excluded.
       count: number of puzzles.
       shard_size: puzzles in every shard but the last.
@@ -113,7 +113,7 @@ class Card:
         return dataclasses.replace(self, clues=dict(sorted(clues.items())), grades=grades)
 
     def completed(self, records: Sequence[Record]) -> Card:
-        """The card with its shards, whose records have ``counts`` as details."""
+        """The card completed with its shards; their records have ``counts`` as details."""
         card = self
         for record in records:
             card = card._counting(record.details)
@@ -123,7 +123,7 @@ class Card:
         return dataclasses.replace(card, shards=tuple(shards))
 
     def encode(self, records: Sequence[Record] | None = None) -> bytes:
-        """The card as JSON; with the records of its shards, unless it has shards already."""
+        """The card as JSON, including the records of its shards unless it lists them already."""
         card = self if records is None or self.shards else self.completed(records)
         results = {
             "shards": list(map(dataclasses.asdict, card.shards)),
@@ -133,7 +133,7 @@ class Card:
         return with_checksum({"version": VERSION, **self._settings(), **results})
 
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
-        """What differs in the settings of another card, and the records of its shards; see ``Manifest.compare``."""
+        """The differences of another card's settings, and the records of its shards; see ``Manifest.compare``."""
         other = Card.parse(data, name)
         records = [Record(shard.file, shard.bytes, shard.sha256, {}) for shard in other.shards]
         return differences(other._settings(), self._settings()), records
@@ -146,10 +146,10 @@ class Card:
 
     @classmethod
     def parse(cls, data: bytes, path: str) -> Card:
-        """The card in the contents of a file.
+        """Parses a card from the contents of a file.
 
         Raises:
-          DatasetError: it is no card, of an unknown version, altered, or inconsistent.
+          DatasetError: the data are not a card, of an unknown version, altered, or inconsistent.
         """
         try:
             fields = parse_json(data)
@@ -170,19 +170,19 @@ class Card:
         except DatasetError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise DatasetError(f"{path}: no card of a data set ({error})") from error
+            raise DatasetError(f"{path}: not a data set's card ({error})") from error
         if fault:
-            raise DatasetError(f"{path}: contradicts itself: {fault}")
+            raise DatasetError(f"{path}: inconsistent: {fault}")
         return card
 
     def check_totals(self, path: Path, found: Card) -> None:
-        """Raises ``DatasetError`` unless clues and grades are those of ``found``, which were counted in the shards."""
+        """Raises ``DatasetError`` unless clues and grades equal ``found``, the counts of the shards."""
         for name in ("clues", "grades"):
             listed, counted = getattr(self, name), getattr(found, name)
             for kind in {**listed, **counted}:
                 if listed.get(kind, 0) != counted.get(kind, 0):
                     raise DatasetError(
-                        f"{path}: contradicts its shards: {name}: {listed.get(kind, 0):,} puzzles of {kind}, "
+                        f"{path}: differs from its shards: {name}: {listed.get(kind, 0):,} puzzles of {kind}, "
                         f"where the shards hold {counted.get(kind, 0):,}"
                     )
 
@@ -191,7 +191,7 @@ class Card:
         if not all(_is_count(number) and number for number in (self.count, self.shard_size)):
             return f"count is {self.count!r} and shard_size {self.shard_size!r}; they must be whole numbers from 1"
         if self.format not in FORMATS:
-            return f"the format is {self.format!r}, which is none of {', '.join(FORMATS)}"
+            return f"the format is {self.format!r}, which is not one of {', '.join(FORMATS)}"
         for number, shard in enumerate(self.shards):
             if shard.file != self.part(number):
                 return f"shard {number} is called {shard.file!r}, not {self.part(number)!r}"
@@ -205,7 +205,7 @@ class Card:
             return f"grades: {', '.join(map(str, self.grades)) or 'none'}, not {', '.join(GRADES)}"
         done = sum(shard.puzzles for shard in self.shards)
         if self.shards and done != self.count:
-            advice = "an unfinished plan of an earlier version is built anew"
+            advice = "an unfinished data set of an earlier version must be built again"
             return f"shards of {done:,} puzzles, and a count of {self.count:,} ({advice})"
         for name, counts in (("clues", self.clues), ("grades", self.grades)):
             if odd := [value for value in counts.values() if not _is_count(value)]:
@@ -215,7 +215,7 @@ class Card:
         return ""
 
     def _settings(self) -> dict[str, Any]:
-        """The settings of the data set, in the form in which JSON is read."""
+        """The settings of the data set, as JSON values."""
         return {
             "made_with": dict(self.made_with),
             "seed": self.seed,
@@ -229,7 +229,7 @@ class Card:
 
 
 def counts(puzzles: Puzzles) -> dict[str, Any]:
-    """The numbers of puzzles by clues and grade, as values of JSON."""
+    """The numbers of puzzles by clues and grade, as JSON values."""
     clues = collections.Counter(puzzles.clues.tolist())
     grades = np.bincount(grade(puzzles.rating), minlength=len(GRADES)).tolist()
     return {
@@ -243,12 +243,12 @@ def _is_count(value: Any) -> bool:
 
 
 def versions() -> dict[str, str]:
-    """The versions on which puzzles may depend, by name."""
+    """Versions of packages on which puzzles may depend, by name."""
     return {"jaxsudoku": __version__, "jax": jax.__version__}
 
 
 def options_of(config: GenerateConfig) -> dict[str, Any]:
-    """The fields of a config on which the puzzles of data sets depend, in the form in which JSON is read."""
+    """The fields of a config on which the puzzles of data sets depend, as JSON values."""
     fields: dict[str, Any] = plain(dataclasses.asdict(config))
     for name in ("attempts", "holes", "given"):
         del fields[name]
@@ -258,7 +258,7 @@ def options_of(config: GenerateConfig) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """The value in the form in which JSON is read: lists for tuples, Python's numbers for numpy's."""
+    """Converts to JSON values as JSON is read: lists for tuples, Python's numbers for numpy's."""
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

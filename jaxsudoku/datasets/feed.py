@@ -27,12 +27,12 @@ from jaxsudoku.runtime.settings import whole_number
 
 from .loader import Dataset
 
-#: Bytes of a window by default. The order of puzzles depends on it.
+#: Default size of a window in bytes. The order of puzzles depends on it.
 _WINDOW_BYTES = 1 << 28
 
 
 class Batch(NamedTuple):
-    """Puzzles to train on, on the device.
+    """A training batch of puzzles, on the device.
 
     Attributes:
       puzzles: uint8[B, cells], 0 = empty.
@@ -59,26 +59,26 @@ def batches(
     window: int | None = None,
     rows: slice | None = None,
 ) -> Iterator[Batch]:
-    """Batches of a data set, shuffled again in each epoch.
+    """Yields batches of a data set, shuffled again in each epoch.
 
     Args:
       dataset: the data set.
       key: a JAX key or a seed.
       batch_size: puzzles in a batch.
-      augment: whether each puzzle and its solution are put under a random symmetry of the board, a new one each time.
+      augment: whether to apply a random symmetry of the board to each puzzle and its solution, a new one each time.
       epochs: number of epochs; None for endless batches.
-      drop_last: leave out the last rows of an epoch if they make no full batch (others in each epoch); otherwise the
-        last batch is smaller.
+      drop_last: leave out the last rows of an epoch if they are not a full batch (different rows in each epoch);
+        otherwise the last batch is smaller.
       start: number of batches to skip.
       window: puzzles that are shuffled together, in whole shards; by default 256 MB of them. The order depends on it.
-      rows: the rows of every batch that are returned, such as ``slice(0, 32)``: one process's share of batches that
-        several make together. None for all.
+      rows: the rows of every batch to return, such as ``slice(0, 32)``: the share of one of several processes. None for
+        all.
 
     Returns:
       Iterator of ``Batch``; raises ``DatasetError`` at a damaged shard.
 
     Raises:
-      ValueError: a number is out of its range, or the data set is smaller than a batch.
+      ValueError: a number is out of range, or the data set is smaller than a batch.
     """
     limits = (("batch_size", batch_size, 1), ("start", start, 0), ("epochs", epochs, 0), ("window", window, 1))
     for name, value, least in limits:
@@ -86,9 +86,9 @@ def batches(
             whole_number(name, value, least, None)
     chosen = range(batch_size)[rows or slice(None)]
     if chosen.step != 1 or not chosen:
-        raise ValueError(f"rows must be some successive rows of a batch of {batch_size}, not {rows}")
+        raise ValueError(f"rows must be consecutive rows of a batch of {batch_size}, not {rows}")
     if drop_last and batch_size > len(dataset):
-        raise ValueError(f"{len(dataset)} puzzles make no batch of {batch_size}")
+        raise ValueError(f"{len(dataset)} puzzles are fewer than a batch of {batch_size}")
     key = as_key(key)
     shuffle = _Shuffle(dataset, key, window)
     return _stream(shuffle, key, batch_size, augment, epochs, drop_last, start, chosen)
@@ -121,7 +121,7 @@ def _stream(
 
 @functools.partial(jax.jit, static_argnames=("board", "size", "first"))
 def _augmented(board: Board, size: int, first: int, key: Array, step: Array, batch: Batch) -> Batch:
-    """Rows of a batch of ``size``, from ``first`` on, with each puzzle and its solution under a random symmetry."""
+    """Applies random symmetries to puzzles and solutions: rows from ``first`` on of a batch of ``size``."""
     chosen = symmetry.sample(jax.random.fold_in(key, step), board, (size,))
     if len(batch.puzzles) < size:
         chosen = jax.tree.map(lambda leaf: leaf[first : first + len(batch.puzzles)], chosen)
@@ -132,7 +132,7 @@ def _augmented(board: Board, size: int, first: int, key: Array, step: Array, bat
 def _cut(
     pieces: Iterator[tuple[Puzzles, np.ndarray]], size: int, drop_last: bool, chosen: range
 ) -> Iterator[tuple[Puzzles, int]]:
-    """The chosen rows of batches of ``size``, which may continue from one piece to the next; and the batches' sizes."""
+    """Cuts pieces into batches of ``size``, across their borders; yields the chosen rows and the batches' sizes."""
     taken: list[Puzzles] = []
     missing = size
     for arrays, rows in pieces:
@@ -163,7 +163,7 @@ class _Shuffle:
         self._read: tuple[list[int], Puzzles] | None = None
 
     def rows(self, epoch: int, skip: int) -> Iterator[tuple[Puzzles, np.ndarray]]:
-        """For each window its puzzles and the order of its rows, without the first ``skip`` rows of the epoch."""
+        """Yields the puzzles of each window and the order of its rows, without the first ``skip`` rows of the epoch."""
         shards = self._permutation(len(self.dataset.card.shards), epoch, 0)
         for number, start in enumerate(range(0, len(shards), self._together), 1):
             window = sorted(shards[start : start + self._together].tolist())
@@ -179,6 +179,6 @@ class _Shuffle:
         return self._read[1]
 
     def _permutation(self, size: int, epoch: int, number: int) -> np.ndarray:
-        # numpy promises that raw bits stay the same from version to version, but no more than that
+        # numpy guarantees only raw bits to be the same in all versions
         source = np.random.PCG64(np.random.SeedSequence([*self._key, epoch, number]))
         return np.argsort(source.random_raw(size), kind="stable")

@@ -1,7 +1,7 @@
-"""Builds data sets of puzzles that are given: proved unique, solved, without duplicates, and split into parts.
+"""Builds data sets of given puzzles: proved unique, solved, deduplicated, and split into parts.
 
-Duplicates are puzzles that are equivalent: equal up to symmetry on the classic 9x9 board, equal on others. Puzzles with
-equivalent solutions go to the same part, so no solution that is tested was trained on.
+Duplicates are equivalent puzzles: equal up to symmetry on the classic 9x9 board, equal on others. Puzzles with
+equivalent solutions go to the same part, so no solution is in both training and test data.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from .builder import build_shards, check_format, excluded_hashes, fingerprint, i
 from .card import Card, DatasetError, versions
 from .loader import Dataset, load
 
-#: The parts of a data set of given puzzles, and their shares.
+#: Default parts of a data set of given puzzles, and their shares.
 PARTS = {"train": 0.9, "eval": 0.05, "test": 0.05}
 
-#: The file that tells how puzzles are divided, beside the folders of the parts.
+#: The file with the settings of the split, beside the folders of the parts.
 SPLIT = "split.json"
 
 
 class GivenError(ValueError):
-    """No puzzle is left to build a data set of.
+    """Raised if no puzzle is left for a data set.
 
     Attributes:
-      refused: the causes why puzzles were refused, by their index.
+      refused: the causes of refusal of puzzles, by their index.
     """
 
     def __init__(self, message: str, refused: dict[int, str]) -> None:
@@ -56,11 +56,11 @@ class Given(NamedTuple):
     """The result of ``build_given``.
 
     Attributes:
-      parts: the data sets by the names of the parts; without a part that got no puzzle.
-      refused: the causes why puzzles were refused, by their index: no solution, several,
-        or another or only a part of it given.
+      parts: the data sets by the names of the parts; without empty parts.
+      refused: the causes of refusal of puzzles, by their index: no solution, several, or a wrong or incomplete one
+        given.
       duplicates: number of puzzles that are equivalent to an earlier one.
-      excluded: number of puzzles whose solutions are excluded.
+      excluded: number of puzzles with excluded solutions.
     """
 
     parts: dict[str, Dataset]
@@ -88,32 +88,32 @@ def build_given(
 ) -> Given:
     """Builds data sets of given puzzles: a folder for each part, such as ``folder/train``.
 
-    Every puzzle is searched whole, so only puzzles with exactly one solution are kept. They are rated as by ``rate``.
-    Of equivalent puzzles the first is kept. The part of a puzzle follows from its solution and the seed, whatever the
-    other puzzles are; within a part the order is that of the input.
+    Every puzzle is searched completely, so only puzzles with exactly one solution are kept. They are rated as by
+    ``rate``. Of equivalent puzzles the first is kept. The part of a puzzle depends only on its solution and the seed;
+    within a part the order is that of the input.
 
     Args:
       folder: the folder; it must be new or empty unless ``resume`` is set.
       puzzles: the puzzles, in any form that ``solve`` takes.
-      solutions: their solutions, in the same form, to be compared with those that are found; zeros, or None for all
-        puzzles, where there is nothing to compare.
-      seed: the seed by which puzzles are divided among the parts.
+      solutions: their solutions, in the same form, to compare with those found; zeros for an unknown solution, None if
+        all are unknown.
+      seed: the seed of the split into parts.
       board: the board; None for the classic one of the puzzles' size.
       parts: the share of each part, by its name.
       format, shard_size, exclude: as in ``build``.
       resume: continue in the folder, if it is there, with the same puzzles.
       batch_size, devices: as in ``solve``.
-      progress: called with the number of puzzles that are solved, and of those that are rated, and twice the count;
-        True shows a bar on the standard error.
-      errors: what is done with texts that are malformed or missing: "raise" an error that names the first, or "mark"
-        them: such puzzles are refused, and such solutions are unknown.
+      progress: called with the number of solved puzzles plus that of rated ones, and twice the count; True shows a bar
+        on the standard error.
+      errors: treatment of texts that are malformed or missing: "raise" an error that names the first, or "mark" them:
+        such puzzles are refused, and such solutions count as unknown.
 
     Returns:
-      The data sets, and what was left out.
+      The data sets, and the puzzles left out.
 
     Raises:
       ValueError: invalid arguments.
-      GivenError: no puzzle is left; it tells why puzzles were refused.
+      GivenError: no puzzle is left; it has the causes of refusal.
       DatasetError: the folder to resume holds something else, or data sets of other puzzles, parts or settings.
       FileExistsError, BlockingIOError, ImportError: as in ``build``.
     """
@@ -181,7 +181,7 @@ def _build_part(folder: Path, part: Puzzles, plan: Card, resume: bool) -> Datase
 
 @dataclasses.dataclass(frozen=True)
 class _Split:
-    """How given puzzles are divided: the ``Manifest`` of the folder that holds the folders of the parts.
+    """The split of given puzzles: the ``Manifest`` of the folder that contains the folders of the parts.
 
     Attributes:
       settings: the checksum of the puzzles, the seed, and the parts with their shares.
@@ -196,7 +196,7 @@ class _Split:
     parts: ClassVar = 0
 
     def part(self, number: int) -> str:
-        """There are no files."""
+        """Not used, as a split has no files."""
         raise IndexError(number)
 
     def encode(self, records: Sequence[Record] | None = None) -> bytes:
@@ -205,11 +205,11 @@ class _Split:
         return with_checksum(self.settings)
 
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
-        """What differs in another split."""
+        """The differences of another split."""
         try:
             fields = parse_checked(data)
         except JsonError as error:
-            raise DatasetError(f"{name}: does not tell how puzzles are divided ({error})") from error
+            raise DatasetError(f"{name}: not the settings of a split ({error})") from error
         return differences(fields, self.settings), []
 
 
@@ -217,28 +217,28 @@ def _checked_shares(parts: Mapping[str, float]) -> np.ndarray:
     """The shares of the parts, scaled to a sum of 1."""
     shares = np.array([float(share) for share in parts.values()])
     if not len(shares) or not np.isfinite(shares).all() or (shares < 0).any() or not shares.sum():
-        raise ValueError(f"parts need shares that are not negative, and not all 0, not {dict(parts)}")
+        raise ValueError(f"shares of parts must not be negative, nor all 0: {dict(parts)}")
     for name in parts:
         if not name.isidentifier():
-            raise ValueError(f"part {name!r}: a name of letters, digits and underscores, a letter first, was expected")
+            raise ValueError(f"part {name!r}: names have letters, digits and underscores, and begin with a letter")
     return shares / shares.sum()
 
 
 def _refused(found: np.ndarray, counts: np.ndarray, told: np.ndarray | None) -> dict[int, str]:
-    """The causes why puzzles are refused, by index; ``told`` are the solutions that were given."""
+    """The causes of refusal of puzzles, by index; ``told`` are the given solutions."""
     causes = {int(index): "it has no solution" for index in np.flatnonzero(counts == 0)}
     causes |= {int(index): "it has several solutions" for index in np.flatnonzero(counts > 1)}
     if told is not None:
         compared = told.any(axis=1) & (counts == 1)
         blank = compared & (told == 0).any(axis=1)
-        causes |= {int(index): "its solution is incomplete" for index in np.flatnonzero(blank)}
+        causes |= {int(index): "its given solution is incomplete" for index in np.flatnonzero(blank)}
         wrong = compared & ~blank & (told != found).any(axis=1)
-        causes |= {int(index): "its solution is another one" for index in np.flatnonzero(wrong)}
+        causes |= {int(index): "its given solution is wrong" for index in np.flatnonzero(wrong)}
     return causes
 
 
 def _first_of_each(puzzles: np.ndarray, solutions: np.ndarray, board: Board) -> np.ndarray:
-    """Which puzzles are equivalent to no earlier one, bool[n]."""
+    """The puzzles that are not equivalent to an earlier one, bool[n]."""
     forms = canonical(puzzles, solutions) if board == Board.classic() else puzzles
     first = np.zeros(len(puzzles), bool)
     first[np.unique(forms, axis=0, return_index=True)[1]] = True
@@ -246,7 +246,7 @@ def _first_of_each(puzzles: np.ndarray, solutions: np.ndarray, board: Board) -> 
 
 
 def _uniform(solutions: np.ndarray, board: Board, seed: int) -> np.ndarray:
-    """Numbers from 0 to 1, float64[n], equal for equivalent solutions, that the seed decides."""
+    """Pseudorandom numbers from 0 to 1, float64[n], from the seed and solutions; equal for equivalent solutions."""
     classes = solution_hashes(solutions).astype("<u8") if board == Board.classic() else solutions
     salt = hashlib.sha256(str(seed).encode()).digest()[: hashlib.blake2b.SALT_SIZE]
     digests = (hashlib.blake2b(one.tobytes(), digest_size=8, salt=salt).digest() for one in classes)

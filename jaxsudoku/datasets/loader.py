@@ -1,4 +1,4 @@
-"""Loads data sets: the card at once, the puzzles shard by shard."""
+"""Loads data sets: the card immediately, the puzzles shard by shard on use."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ class Dataset:
         return puzzles
 
     def arrays(self, numbers: list[int] | None = None) -> Puzzles:
-        """The puzzles of these shards one after the other, by default of all.
+        """The concatenated puzzles of these shards, by default of all.
 
         Raises:
-          DatasetError: as ``shard`` does; and if all are read, if the card's counts by clues and grade are wrong.
+          DatasetError: as ``shard`` does; with all shards, also if the card's counts by clues and grade are wrong.
         """
         every = numbers is None
         numbers = list(range(len(self.card.shards))) if numbers is None else numbers
@@ -110,7 +110,7 @@ class Dataset:
 
 
 def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Dataset:
-    """Opens a data set made by ``build``. Puzzles are read when they are needed.
+    """Opens a data set made by ``build``. Puzzles are read on use.
 
     Args:
       folder: the folder.
@@ -120,8 +120,8 @@ def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Datas
 
     Raises:
       FileNotFoundError: there is no such folder.
-      DatasetError: it holds no data set, or an unfinished one, files are missing or damaged, or the card is altered or
-        inconsistent; the message names the file.
+      DatasetError: the folder has no data set or an unfinished one, files are missing or damaged, or the card is
+        altered or inconsistent; the message names the file.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -137,7 +137,7 @@ def load(folder: str | os.PathLike[str], *, verify: bool | None = None) -> Datas
         )
     card = Card.read(folder / CARD)
     if not card.shards:
-        raise DatasetError(f"{folder / CARD}: contradicts itself: it lists no shards")
+        raise DatasetError(f"{folder / CARD}: inconsistent: it lists no shards")
     for shard in card.shards:
         path = folder / shard.file
         size = path.stat().st_size if path.is_file() else None

@@ -1,4 +1,4 @@
-"""Shards: the files that hold the puzzles of a data set.
+"""Reading and writing of shards, the files of a data set.
 
 An ``npz`` shard has the arrays of ``Puzzles``, compressed. A ``parquet`` shard has the columns ``puzzle`` and
 ``solution``, as text in the form of ``jaxsudoku.io``, ``clues`` and ``rating``. The same puzzles make the same bytes,
@@ -41,7 +41,7 @@ def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = T
 
     Args:
       shard: its entry on the card.
-      folder, board, format: those of the data set.
+      folder, board, format: properties of the data set.
       verify: whether to check the file's checksum.
 
     Raises:
@@ -54,11 +54,11 @@ def read(shard: Shard, folder: Path, board: Board, format: str, verify: bool = T
     except OSError as error:
         raise DatasetError(f"{path}: {error.strerror or error}") from error
     if verify and (found := hashlib.sha256(data).hexdigest()) != shard.sha256:
-        raise DatasetError(f"{path}: damaged shard (its sha256 is {found}, on the card {shard.sha256})")
+        raise DatasetError(f"{path}: damaged shard (its sha256 is {found}, that on the card {shard.sha256})")
     pq = import_pyarrow()[1] if format == "parquet" else None
     try:
         puzzles = _read_npz(data) if pq is None else _read_parquet(pq, data, board)
-    except Exception as error:  # whatever the decoders of zip, npy and Parquet raise on damaged data
+    except Exception as error:  # decoders of zip, npy and Parquet raise various errors on damaged data
         raise DatasetError(f"{path}: damaged shard ({type(error).__name__}: {error})") from error
     kinds = [f"{part.dtype}{list(part.shape)}" for part in puzzles]
     size, cells = shard.puzzles, board.cells

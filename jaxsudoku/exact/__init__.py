@@ -1,8 +1,8 @@
 """Exact search: complete, for batches of puzzles, on any board.
 
 There are two searches behind one interface, ``dispatch``. ``stack`` keeps one stack of nodes for the whole batch; it
-suits small boards. ``weighted`` searches one puzzle in each lane, with restarts, and learns where a puzzle is hard; it
-suits large boards. Settings load no JAX.
+suits small boards. ``weighted`` searches one puzzle in each lane, with restarts and learned conflict weights; it suits
+large boards. Settings load no JAX.
 """
 
 from __future__ import annotations

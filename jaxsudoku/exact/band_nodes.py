@@ -1,8 +1,8 @@
-"""Nodes of the stack search, settled in a kernel of one puzzle a thread, for GPUs.
+"""Nodes of the stack search as bands, for GPUs: a Pallas kernel settles them, one node a thread.
 
-A node is its parent's candidates as ``core.bands`` holds them, and a word for the literal to exclude, or to take. One
+A node is its parent's candidates as ``core.bands`` holds them, and a word for the literal to exclude or to take. One
 Pallas kernel takes nodes from the stack, applies literals and rules, and chooses the next literals, all in registers.
-The functions are those of ``plane_nodes``.
+The module has the same functions as ``plane_nodes``.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from jaxsudoku.exact.plan import Settled, StackPlan
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import like, vary_as
 
-#: Threads of a block of the kernel, of a node each.
+#: Threads per block of the kernel, one node each.
 _THREADS = 128
 
-#: All puzzles are encoded and decoded at once, and solutions are stored in the order of the puzzles.
+#: Whether all puzzles are encoded and decoded at once, and solutions are stored in the order of the puzzles.
 AT_ONCE = True
 
 
 def node_words(plan: StackPlan) -> int:
-    """Words of a node: the candidates and a literal."""
+    """Number of words per node: the candidates and a literal."""
     return Bands(plan.board).words + 1
 
 
 def solution_words(plan: StackPlan) -> int:
-    """Words of a solution."""
+    """Number of words per solution."""
     return Bands(plan.board).solution_words
 
 
@@ -68,14 +68,14 @@ class Popped(NamedTuple):
 
 
 def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Popped, Array]:
-    """The nodes from a column on after the rules, with their literals, and their tags; see ``plane_nodes.pop``."""
+    """Settled nodes from a column on, with their literals, and their tags; see ``plane_nodes.pop``."""
     forms = {"cpu": functools.partial(_by_xla, plan), "cuda": functools.partial(by_kernel, plan)}
     *nodes, tags = lax.platform_dependent(columns, base, popped, **forms)
     return Popped(*nodes), tags
 
 
 def settle(plan: StackPlan, nodes: Popped, seed: Array | None, live: Array, guidable: Array | None) -> Settled:
-    """What ``pop`` found of the lanes ``live`` bool[B]; see ``plane_nodes.settle``."""
+    """The results of ``pop`` as ``Settled``, for the lanes ``live`` bool[B]; see ``plane_nodes.settle``."""
     del plan, seed, guidable
     (outcome,) = nodes.outcomes
     branching = live & (outcome == 0)
@@ -85,7 +85,7 @@ def settle(plan: StackPlan, nodes: Popped, seed: Array | None, live: Array, guid
 
 
 def children(plan: StackPlan, parts: list[Array], take: Array) -> list[Array]:
-    """The nodes in parts, their literals to be taken in the lanes ``take`` bool[B]."""
+    """The nodes in parts, with their literals flagged to be taken in the lanes ``take`` bool[B]."""
     del plan
     first, last = parts
     return [first, last[:-1], last[-1:] ^ jnp.where(take, TAKE, np.uint32(0))]
@@ -95,7 +95,7 @@ def children(plan: StackPlan, parts: list[Array], take: Array) -> list[Array]:
 
 
 def _node(plan: StackPlan, bands: Bands, column: Sequence[Any]) -> list[Any]:
-    """The words of ``Popped`` and the tags, from a column of the stack."""
+    """Settles the node in a column of the stack; returns its words of ``Popped`` and its tags."""
     *words, literal = column[: bands.words + 1]
     tags = column[bands.words + 1 :]
     words, outcome = bands.settle(words, literal, plan.config.rounds)
@@ -106,12 +106,12 @@ def _node(plan: StackPlan, bands: Bands, column: Sequence[Any]) -> list[Any]:
 
 
 def _heights(bands: Bands, columns: Array) -> tuple[int, ...]:
-    """The rows of the parts of ``Popped`` and of the tags."""
+    """Numbers of rows of the parts of ``Popped`` and of the tags."""
     return bands.solution_words, bands.words + 1 - bands.solution_words, 1, columns.shape[0] - bands.words - 1
 
 
 def _by_xla(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Array, ...]:
-    """``by_kernel`` as operations of XLA, which compute each of the lanes."""
+    """``by_kernel`` as XLA operations, computed for all lanes."""
     del popped
     bands = Bands(plan.board, share=fence)
     block = lax.dynamic_slice(columns, (jnp.int32(0), base), (columns.shape[0], plan.lanes))
@@ -126,7 +126,7 @@ def by_kernel(plan: StackPlan, columns: Array, base: Array, popped: Array, inter
       plan: the static arguments.
       columns: uint32[node_words + k, size], the stack.
       base: int32, the column of the first node.
-      popped: int32, the number of nodes, at most the plan's lanes. Results of others are undefined.
+      popped: int32, the number of nodes, at most the plan's lanes. Results of other lanes are undefined.
       interpret: ``InterpretGPUParams`` to run without a GPU; None to compile.
 
     Returns:
@@ -151,7 +151,7 @@ def by_kernel(plan: StackPlan, columns: Array, base: Array, popped: Array, inter
         out_type=tuple(like(columns, (height, lanes)) for height in heights),
         grid=(lanes // _THREADS,),
         grid_names=("block",),
-        # no thread reads what another one writes
+        # threads read nothing that other threads write
         compiler_params=plgpu.CompilerParams(
             unsafe_no_auto_barriers=True, lowering_semantics=plgpu.LoweringSemantics.Lane
         ),

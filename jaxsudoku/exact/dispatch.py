@@ -1,4 +1,4 @@
-"""The two searches behind one interface: arguments are checked, and the settings choose between them."""
+"""Interface of the exact search: checks arguments, and runs the search that the settings choose."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ def search(
     """Solves a batch of puzzles by complete search, or counts their solutions up to a limit.
 
     Pure; jit it with all arguments but the arrays static. Counts, statuses and unique solutions are independent of the
-    batch. Which of several solutions is found first, and ``iterations`` with it, may depend on the other puzzles; so
+    batch. If there are several solutions, the one found first and ``iterations`` may depend on the other puzzles; so
     may the nodes that a budget leaves out, as budgets are checked between steps. With restarts but no portfolio they
-    depend on the puzzle and its seed alone.
+    depend on the puzzle and its seed only.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       board: the board; None for the classic one of the puzzles' size.
       seeds: uint32[N], a seed for each puzzle's random order of branching, 0 for the fixed order; None for the fixed
-        order in all. The order "random" needs them.
+        order in all puzzles. Required with order "random".
       excluded: digits that empty cells may not take: uint8[N, cells], one a cell, 0 for none; or bool[N, side, cells],
         any number. None for none at all. Excluding a digit of a known solution tests whether there is another solution.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       branch: chooses the literals to branch on, in a search without restarts; None for ``branching.choose``.
-      config: the settings; None for the defaults. They are resolved for the board and the default backend, or for a
-        GPU if that is what a process without one compiles for.
+      config: the settings; None for the defaults. They are resolved for the board and the default backend, or for a GPU
+        if a process without one compiles for GPUs.
       **options: fields of ``ExactConfig``, e.g. ``budget=1000``, in place of those of ``config``.
 
     Returns:
       A ``SearchResult``; the status is SOLVED where at least one solution was found.
 
     Raises:
-      ValueError: an unknown option; an argument that is out of its range; puzzles that don't fit the board; or a
-        setting of settle that is not for this search, this board or the device of the default backend.
+      ValueError: an unknown option; an argument out of range; puzzles that don't fit the board; or a setting of settle
+        that does not support this search, this board or the device of the default backend.
     """
     board, config, on_gpu = _settings(puzzles, board, branch, config, options)
     limit = whole_number("limit", limit, 1)
     if config.order == "random" and seeds is None:
-        raise ValueError('the order "random" is drawn from seeds: give seeds, one a puzzle')
+        raise ValueError('the order "random" needs seeds, one per puzzle')
     puzzles = jnp.asarray(puzzles)
     seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
     _check(board, puzzles, seeds, excluded)
@@ -100,15 +100,15 @@ def guided_search(
     config: ExactConfig | None = None,
     **options: Any,
 ) -> tuple[SearchResult, Array]:
-    """Solves a batch as ``search`` does with a ``branch``, and counts the nodes for which this chose.
+    """``search`` with a ``branch``; also returns the number of nodes for which it chose the literal.
 
     Args:
-      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then
-        ``branching.choose`` does. None for no limit. The other arguments are those of ``search``.
+      guided_branches: the maximum number of nodes of a puzzle for which ``branch`` chooses, checked between steps;
+        ``branching.choose`` takes over after that. None for no limit. The other arguments are those of ``search``.
 
     Returns:
-      the ``SearchResult``, and int32[N], the nodes for which ``branch`` chose: on them the rules make no more progress,
-      and neither solve nor refute them.
+      the ``SearchResult``, and int32[N], the number of nodes for which ``branch`` chose: nodes on which the rules make
+      no more progress, and which they neither solve nor refute.
     """
     board, config, _ = _settings(puzzles, board, branch, config, options)
     guided_branches = None if guided_branches is None else whole_number("guided_branches", guided_branches, 1)
@@ -121,10 +121,10 @@ def guided_search(
 def _settings(
     puzzles: AnyArray, board: Board | None, branch: Branch | None, config: ExactConfig | None, options: dict[str, Any]
 ) -> tuple[Board, ExactConfig, ExactConfig]:
-    """The board and the resolved settings of a search, which has no restarts if it has a branch.
+    """The board and the resolved settings of a search; a search with a branch has no restarts.
 
-    Settings are those for the device of the default backend, and for a GPU that is not there. The latter are the same
-    unless this process can compile for one.
+    Settings are resolved twice: for the device of the default backend, and for a GPU that is not there. The latter
+    differ only if this process can compile for GPUs.
     """
     forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
@@ -142,15 +142,15 @@ def _settings(
 
 
 def _nothing(puzzles: Array) -> SearchResult:
-    """The result for no puzzles."""
+    """The result for an empty batch."""
     nothing = jnp.zeros(0, jnp.int32)
     return SearchResult(puzzles, jnp.zeros(0, jnp.int8), nothing, nothing)
 
 
 def _sharded_like(puzzles: Array, board: Board, found: SearchResult) -> SearchResult:
-    # Rows of padding are INVALID already, so this changes no value. But an elementwise operation on the puzzles makes
-    # XLA shard the results like them; the results of a loop alone are replicated. Without the fence a TPU's compiler
-    # fuses the column of the grids into all that reads it, which takes long to compile.
+    # Changes no value, as rows of padding are INVALID already. But an elementwise operation on the puzzles makes XLA
+    # shard the results like them; results of a loop alone are replicated. Without the fence a TPU's compiler fuses the
+    # column of the grids into all of its readers, which takes long to compile.
     padding = fence(puzzles[:, 0]) > board.side
     return SearchResult(
         jnp.where(padding[:, None], jnp.uint8(0), found.grids),

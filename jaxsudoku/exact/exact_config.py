@@ -34,21 +34,21 @@ class ExactConfig(SolverConfig):
     """Settings of the exact search.
 
     Attributes:
-      rules: rules applied at every node: naked, singles or locked, each including the one before it.
+      rules: rules applied at every node: naked, singles or locked, each including the ones before it.
       rounds: rounds of the rules in a step, up to 1000; None is 4, and 2 with restarts.
       budget: nodes after which a puzzle is left UNSOLVED, checked between steps; None for no limit.
       restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
         has met; or never. None suits the board (never below 12x12).
-      portfolio: with restarts: lanes without a puzzle join the search of those that are left. Without it a puzzle's
-        search depends on no other.
-      levels: with restarts: the deepest that a search goes; a puzzle that needs more is left UNSOLVED. A search starts
+      portfolio: with restarts: lanes without a puzzle join the search of those that are left. If False, the search of a
+        puzzle is independent of the other puzzles.
+      levels: with restarts: maximum depth of the search; a puzzle that needs more is left UNSOLVED. A search starts
         faster with fewer. None for as many as any puzzle needs.
       order: order of branching: fixed, or random by the key.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
-      settle: what runs the rules: xla, operations on bit-planes; bands, one kernel that takes a node from the stack and
-        branches, a puzzle a thread, for the rules locked on boards with boxes from 4x4 to 10x10 on an H100 or a later
-        GPU; or pallas, one kernel that keeps a block of planes on chip, up to 16x16 on a TPU. None of the kernels is
-        for restarts, and on a CPU they are slower and only check results. auto is bands where that can run, else xla.
+      settle: implementation of the rules: xla, operations on bit-planes; bands, one kernel for a whole step, one node a
+        thread, for the rules locked on boards with boxes from 4x4 to 10x10 on an H100 or a later GPU; or pallas, one
+        kernel that keeps a block of planes on chip, up to 16x16 on a TPU. The kernels do not support restarts; on a CPU
+        they are slower and only serve to check results. auto is bands where that can run, else xla.
     """
 
     rules: SearchRules = "locked"
@@ -62,11 +62,11 @@ class ExactConfig(SolverConfig):
     settle: Settle = "auto"
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
-        """Values that suit the board and the machine; raises ValueError if it can't settle as the config says."""
+        """The settings with automatic values filled in; raises ValueError if ``settle`` can't run here."""
         restart = self.restart or search_restart(board) or "never"
         settle = settle_for(board, self.settle, platform, self.rules, restart != "never")
         if platform != "cpu":
-            _LOG.info("the exact search of %s on a %s settles its nodes by %s", board, platform, settle)
+            _LOG.info("the exact search of %s on a %s uses settle=%s", board, platform, settle)
         return dataclasses.replace(
             self,
             rounds=self.rounds or (_ROUNDS if restart == "never" else _WEIGHTED_ROUNDS),
@@ -82,6 +82,6 @@ class ExactConfig(SolverConfig):
         return None if restarts or self.lanes or platform != "cpu" else dataclasses.replace(self, lanes=_SMALL_LANES)
 
     def summary(self, board: Board) -> str:
-        """What runs the rules, for people, if it is a kernel."""
+        """Names the kernel that runs the rules; empty for XLA operations."""
         del board
         return "" if self.settle == "xla" else f"{self.lanes:,} nodes a step, settled by {self.settle}"

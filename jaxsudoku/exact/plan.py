@@ -1,4 +1,4 @@
-"""What searches take and return."""
+"""Static arguments and results of exact searches."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Plan:
 
     Attributes:
       board: the board.
-      limit: the most solutions to find.
-      config: the settings, an ``ExactConfig`` that is resolved.
+      limit: maximum number of solutions to find.
+      config: the settings, a resolved ``ExactConfig``.
     """
 
     board: Board
@@ -41,8 +41,8 @@ class StackPlan(Plan):
 
     Attributes:
       branch: chooses the literals to branch on; None for ``branching.choose``.
-      guided_branches: most nodes of a puzzle for which ``branch`` chooses, checked between steps; then ``choose`` does.
-        None for no limit.
+      guided_branches: maximum number of nodes of a puzzle for which ``branch`` chooses, checked between steps;
+        ``choose`` takes over after that. None for no limit.
     """
 
     branch: Branch | None = None
@@ -50,17 +50,17 @@ class StackPlan(Plan):
 
     @property
     def groups(self) -> tuple[int, ...]:
-        """The shape in which planes hold the words of the lanes."""
+        """The shape of the lanes' words in planes."""
         return group_axes(self.lanes // GROUP)
 
     @property
     def store_block(self) -> int:
-        """Solved nodes that a CPU stores at a time: a small part of a block, as in most steps few lanes are solved."""
+        """Number of solved nodes stored at a time on a CPU: a small part of a block, as most steps solve few lanes."""
         return max(self.lanes // 16, GROUP)
 
     @property
     def capacity(self) -> int:
-        """With this many nodes above the roots a step pops only one. There is room for a whole block to descend."""
+        """Number of nodes above the roots at which a step pops only one; it has room for a whole block to descend."""
         return max(3 * self.board.side * self.lanes, 1 << 16)
 
     @property
@@ -73,7 +73,7 @@ class Settled(NamedTuple):
     """Nodes after a few rounds of the rules.
 
     Attributes:
-      nodes: parts uint32[m, B] of the nodes that are left, with a literal to exclude in the lanes that branch.
+      nodes: the remaining nodes, in parts uint32[m, B], with a literal to exclude in the lanes that branch.
       solutions: uint32[solution_words, B], those of the solved lanes.
       solved: uint32[W].
       unfinished: uint32[W], the lanes that are neither solved nor contradictory.
@@ -109,9 +109,13 @@ jax.export.register_namedtuple_serialization(SearchResult, serialized_name="jaxs
 
 
 def verdict(plan: Plan, invalid: Array, solutions: Array, spent: Array) -> tuple[Array, Array]:
-    """The status int8[N] and count int32[N] of puzzles, of which some are ``invalid`` bool[N].
+    """The status int8[N] and count int32[N] of each puzzle.
 
-    ``solutions`` int32[N] were found; ``spent`` bool[N] are those that left nodes out.
+    Args:
+      plan: the static arguments.
+      invalid: bool[N], puzzles with invalid givens.
+      solutions: int32[N], solutions found.
+      spent: bool[N], puzzles whose search left nodes out.
     """
     counts = jnp.where(invalid, 0, jnp.minimum(solutions, plan.limit))
     status = jnp.select(

@@ -1,12 +1,11 @@
-"""Nodes of the stack search, settled on planes.
+"""Nodes of the stack search as bit-planes: encoding, rules and branching.
 
-A node is its parent's candidates and a pending literal: a cell and the digits to exclude there, which are the chosen
-one, or all others. So both children share one row of candidates, and one transposition converts candidates and literal,
-a bit for each digit, row and column, to planes.
+A node is its parent's candidates and a pending literal: a cell, and the digits to exclude there, either the chosen
+digit or all others. So both children share one row of candidates, and one transposition converts candidates and
+literal (a bit for each digit, row and column) to planes.
 
-``stack`` uses ``AT_ONCE``, ``node_words``, ``solution_words``, ``roots``, ``pop``, ``settle``, ``children`` and
-``decode``, and knows nothing else of a node: ``band_nodes`` has these for another form of nodes. Nodes are
-uint32[node_words, B].
+``stack`` uses nodes only through ``AT_ONCE``, ``node_words``, ``solution_words``, ``roots``, ``pop``, ``settle``,
+``children`` and ``decode``; ``band_nodes`` implements the same interface. Nodes are uint32[node_words, B].
 """
 
 from __future__ import annotations
@@ -37,18 +36,18 @@ from jaxsudoku.core.propagation import classify, invalid_givens, sweep_rounds
 from jaxsudoku.exact.plan import Settled, StackPlan
 from jaxsudoku.runtime.operations import cpu_fence, fence
 
-#: Puzzles are encoded and decoded by blocks, as planes take room, and solutions are stored in the order in which they
-#: were found.
+#: Whether all puzzles are encoded and decoded at once. False: they are processed in blocks, as planes take much memory,
+#: and solutions are stored in the order in which they are found.
 AT_ONCE = False
 
 
 def node_words(plan: StackPlan) -> int:
-    """Words of a node: the candidates, then a literal's digits, row and column."""
+    """Number of words per node: the candidates, then a literal's digits, row and column."""
     return -(-(plan.board.candidates + 3 * plan.board.side) // GROUP)
 
 
 def solution_words(plan: StackPlan) -> int:
-    """Words of a solution, the first ones of its node."""
+    """Number of words per solution, the first ones of its node."""
     return plan.board.words
 
 
@@ -73,7 +72,7 @@ def decode(plan: StackPlan, solved: Array) -> Array:
 
 
 def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Array, Array]:
-    """The nodes from a column on.
+    """Reads a block of nodes from the stack, from a column on.
 
     Args:
       plan: the static arguments.
@@ -82,7 +81,7 @@ def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Ar
       popped: int32, the lanes that have a node.
 
     Returns:
-      what ``settle`` takes of the B lanes, and their tags uint32[k, B]; in other lanes they are undefined.
+      the argument ``nodes`` of ``settle`` for B lanes, and their tags uint32[k, B]; undefined in lanes without a node.
     """
     del popped
     block = lax.dynamic_slice(columns, (jnp.int32(0), base), (columns.shape[0], plan.lanes))
@@ -94,9 +93,9 @@ def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guida
 
     Args:
       plan: the static arguments.
-      nodes: what ``pop`` returned.
-    seed: uint32[B], the seeds of random orders; None for the fixed order.
-      live: bool[B], the lanes that have a node that is wanted; of others nothing is reported.
+      nodes: the nodes that ``pop`` returned.
+      seed: uint32[B], the seeds of random orders; None for the fixed order.
+      live: bool[B], the lanes with a node of an undecided puzzle; others are reported as nothing.
       guidable: bool[B], the lanes for which the plan's ``branch`` may choose; None for all.
     """
     board = plan.board
@@ -116,9 +115,9 @@ def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guida
 
 
 def children(plan: StackPlan, parts: list[Array], take: Array) -> list[Array]:
-    """The nodes, in the lanes ``take`` bool[B] excluding the other digits of the cell in place of the literal's.
+    """The nodes of children: in lanes ``take`` bool[B] the literal excludes the cell's other digits, not its own.
 
-    They are in parts, as in ``Settled``.
+    Nodes are in parts, as in ``Settled``.
     """
     (nodes,) = parts
     board = plan.board
@@ -149,7 +148,7 @@ def _make_nodes(board: Board, planes: Array, literal: Array) -> Array:
 
 
 def _read_nodes(plan: StackPlan, nodes: Array) -> Array:
-    """The candidate planes of nodes uint32[node_words, B], without those that the pending literal excludes."""
+    """The candidate planes of nodes uint32[node_words, B] after excluding the pending literal."""
     board, side = plan.board, plan.board.side
     planes = words_to_planes(nodes, plan.groups)
     candidates = planes[: board.candidates].reshape(side, side, side, *plan.groups)
@@ -159,7 +158,7 @@ def _read_nodes(plan: StackPlan, nodes: Array) -> Array:
 
 
 def _sweep_rounds(plan: StackPlan, planes: Array) -> tuple[Array, Array]:
-    """``propagation.sweep_rounds``, by the plan's form of it."""
+    """``propagation.sweep_rounds`` in the implementation that the plan's settings choose."""
     if plan.config.settle == "pallas":
         from jaxsudoku.core import pallas_sweep  # loads Pallas
 
@@ -170,7 +169,7 @@ def _sweep_rounds(plan: StackPlan, planes: Array) -> tuple[Array, Array]:
 def _literal(plan: StackPlan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:
     """The literal to branch on, uint32[3 side, *W], where ``branching`` uint32[*W] is set; elsewhere undefined.
 
-    ``guided`` uint32[*W] are the lanes among them where ``plan.branch``, if there is one, chooses it.
+    ``guided`` uint32[*W] are those of these lanes in which ``plan.branch``, if any, chooses it.
     """
     board = plan.board
     if plan.branch is None:

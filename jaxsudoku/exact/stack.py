@@ -8,9 +8,9 @@ pushes what is still open. So every lane is used at every step, and a hard puzzl
    pushed as it is), or open;
 3. branch on one candidate of a cell with fewest in each open lane: one child takes it, the other excludes it.
 
-At first the stack holds the root nodes of all puzzles. A block with fewer nodes of puzzles that were begun than lanes
-reaches down to the roots, and so begins the next puzzles. What a node holds, and how it is settled and branched on, is
-in ``plane_nodes`` and, for GPUs, in ``band_nodes``.
+At first the stack holds the root nodes of all puzzles. If puzzles already begun have fewer nodes than there are lanes,
+the block extends down to the roots and so begins the next puzzles. The encoding of nodes, the rules on them and their
+branching are in ``plane_nodes`` and, for GPUs, in ``band_nodes``.
 
 The stack cannot overflow: the fuller it is above the roots, the fewer nodes are popped. With one node a step the search
 is depth-first and adds no more nodes than a puzzle has candidates.
@@ -74,7 +74,7 @@ class _Found(NamedTuple):
 
 
 def _form(plan: StackPlan) -> Any:
-    """The module of the plan's form of nodes."""
+    """The module that implements the nodes of a plan: ``plane_nodes`` or ``band_nodes``."""
     if plan.config.settle == "bands":
         from jaxsudoku.exact import band_nodes  # loads Pallas
 
@@ -93,8 +93,8 @@ def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array
         None for none at all.
 
     Returns:
-      the ``SearchResult``; and int32[N], the nodes for which the plan's ``branch`` chose a literal, int32[0] without
-      one.
+      the ``SearchResult``; and int32[N], the number of nodes for which the plan's ``branch`` chose the literal,
+      int32[0] without a ``branch``.
     """
     size = puzzles.shape[0]
     padded, active = pad_grids(puzzles, plan.board, plan.lanes)
@@ -129,9 +129,9 @@ def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array
 def _make_roots(
     plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array | None, active: Array
 ) -> tuple[Array, Array]:
-    """The stack's columns with the root nodes of puzzles uint8[N, cells], N a multiple of the lanes.
+    """Fills the stack's columns with the root nodes of puzzles uint8[N, cells]; N is a multiple of the lanes.
 
-    Puzzles from ``active`` on have none.
+    Puzzles from ``active`` on are padding and get no nodes.
 
     Returns:
       the columns uint32[words, N + room], and bool[N], which puzzles are invalid.
@@ -174,7 +174,7 @@ def _solution_grids(plan: StackPlan, found: _Found, active: Array) -> Array:
 def _by_blocks(
     plan: StackPlan, active: Array, size: int, block: Callable[[Array, int, _State], _State], state: _State
 ) -> _State:
-    """Calls ``block`` with the first of a number of puzzles, that number, and the state, for all below ``active``."""
+    """Loops over blocks of puzzles below ``active``: ``block(first, number of puzzles, state)`` returns the state."""
     if _form(plan).AT_ONCE:
         return block(jnp.int32(0), size, state)
     return lax.fori_loop(
@@ -186,7 +186,7 @@ def _by_blocks(
 
 
 def _write_parts(columns: Array, parts: Sequence[Array], start: Array) -> Array:
-    """The columns from ``start`` on replaced by parts uint32[m, B], which lie on one another."""
+    """Writes parts uint32[m, B], stacked along the rows, to the columns from ``start`` on."""
 
     def one_by_one(columns: Array, *parts: Array) -> Array:
         row = 0
@@ -205,7 +205,7 @@ def _write_parts(columns: Array, parts: Sequence[Array], start: Array) -> Array:
 
 
 def _step(plan: StackPlan, active: Array, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
-    """Pops a block of nodes, applies the rules, stores the solved ones and pushes what is left."""
+    """Pops a block of nodes, applies the rules, stores solutions and pushes the children."""
     lanes = plan.lanes
     no_puzzle = found.solutions.shape[0]  # out of range: dropped by scatters
 
@@ -256,9 +256,9 @@ def _step(plan: StackPlan, active: Array, stack: _Stack, found: _Found) -> tuple
 
 
 def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tuple[_Found, Array]:
-    """Counts the solved lanes uint32[W]; of those that hold the first solution of a puzzle chooses one, bool[B].
+    """Counts solutions of the solved lanes uint32[W]; marks one winning lane per newly solved puzzle, bool[B].
 
-    ``solutions`` int32[B] are those found before, of the puzzle of each lane.
+    ``solutions`` int32[B] are the numbers of solutions found before for each lane's puzzle.
     """
     lane = _lane_numbers(owner.shape[0])
     is_solved = unpack_lanes(solved)
@@ -270,7 +270,7 @@ def _winners(found: _Found, owner: Array, solutions: Array, solved: Array) -> tu
 
 
 def _store_by_puzzle(found: _Found, solutions: Array, puzzle: Array) -> _Found:
-    """Stores the solutions uint32[solution_words, B] of the puzzles int32[B]; not those of a puzzle N."""
+    """Stores the solutions uint32[solution_words, B] of the puzzles int32[B]; a puzzle number N is skipped."""
     words, size = found.solved.shape
     index = jnp.where(puzzle < size, puzzle + size * np.arange(words, dtype=np.int32)[:, None], words * size)
     flat, new = found.solved.reshape(-1), solutions.reshape(-1)
@@ -281,7 +281,7 @@ def _store_by_puzzle(found: _Found, solutions: Array, puzzle: Array) -> _Found:
 def _store_in_order(
     plan: StackPlan, found: _Found, solutions: Array, puzzle: Array, rank: Array, source: Array, total: Array
 ) -> _Found:
-    """``_store_by_puzzle`` of the first ``total`` of the lanes ``source`` int32[B], whose ``rank`` is their number."""
+    """Appends the solutions of the first ``total`` of the lanes ``source`` int32[B]; ``rank`` numbers the lanes."""
     assert found.place is not None
     place = found.place.at[puzzle].set(found.used + rank, mode="drop")
 
@@ -301,7 +301,7 @@ def _store_in_order(
 
 
 def _tags(owner: Array, seed: Array | None, branching: Array) -> list[Array]:
-    """What the children of the lanes have besides nodes: their puzzle uint32[1, B], and two rows of seeds if any."""
+    """The tags of the lanes' children: their puzzle uint32[1, B], and two rows of seeds in a random order."""
     tags = [owner.astype(jnp.uint32)[None]]
     if seed is not None:
         renewed = unpack_lanes(branching) & (seed != 0)
@@ -314,9 +314,8 @@ def _push(
 ) -> _Stack:
     """Pushes the first ``total`` children of ``source`` int32[2 B] from ``base`` on.
 
-    The source of a child is twice its lane, and one more if it takes the literal; a lane that does not branch has a
-    child of the latter kind, which is the same node again. ``nodes`` are the lanes' nodes in parts, ``tags`` their
-    ``_tags``.
+    The source of a child is 2 * lane + t, with t = 1 if it takes the literal. A lane that does not branch has one
+    child, with t = 1: the same node again. ``nodes`` are the lanes' nodes in parts, ``tags`` their ``_tags``.
     """
     lanes = plan.lanes
 
@@ -324,7 +323,7 @@ def _push(
         part = source[first : first + width]
         lane, takes = cpu_fence((part >> 1, (part & 1) == 1))
         taken = take_columns([*nodes, *tags], lane)
-        # of two rows of seeds a child has the second if it takes the literal
+        # of two rows of seeds, the second is for children that take the literal
         parts = [
             *_form(plan).children(plan, taken[: len(nodes)], takes),
             *(jnp.where(takes, tag[-1], tag[0])[None] for tag in taken[len(nodes) :]),
@@ -342,7 +341,7 @@ def _push(
     def at_once(columns: Array) -> Array:
         return write(columns, 0, 2 * lanes)
 
-    # a condition costs an accelerator more than columns that are written for nothing
+    # on an accelerator a condition costs more than writing unused columns
     columns = lax.platform_dependent(stack.columns, cpu=by_quarters, default=at_once)
     return _Stack(columns, base + total)
 
@@ -352,6 +351,6 @@ def _lane_numbers(lanes: int) -> Array:
 
 
 def _scattered(size: int, parts: Sequence[tuple[Array, Array]]) -> Array:
-    """int32[size] of the values int32[B] of each part, at their positions int32[B]; ``size`` is none. Else 0."""
+    """Scatters the (positions int32[B], values int32[B]) of each part to int32[size] zeros; drops position ``size``."""
     position, value = (jnp.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return fence(jnp.zeros(size + 1, jnp.int32).at[position].set(value, mode="promise_in_bounds"))[:size]

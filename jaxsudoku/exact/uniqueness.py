@@ -1,4 +1,4 @@
-"""Solutions of puzzles and their counts, by the exact search: proofs that there is no other solution."""
+"""Solutions of puzzles and their counts by the exact search; a count of 1 proves that the solution is unique."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items, 
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.runtime.terminal.progress import Report
 
-#: The fewest puzzles in a batch that is worth a thread, for each lane and in all.
+#: The smallest batches worth a thread: puzzles per lane, and in total.
 _WORTH_A_THREAD, _WORTH_AT_LEAST = 4, 256
 
 
@@ -56,7 +56,7 @@ class CountKernel(PuzzleItems):
 
     Attributes:
       config: the settings.
-      limit: the most solutions of a puzzle to find.
+      limit: maximum number of solutions of a puzzle to find.
       grids: whether the first solutions are wanted; else ``grids`` are uint8[N, 0].
     """
 
@@ -70,7 +70,7 @@ class CountKernel(PuzzleItems):
         return dataclasses.replace(self, config=self.config.resolve(board, platform))
 
     def limits(self, board: Board, platform: str) -> Limits:
-        """Batches of a few times the lanes are worth a thread."""
+        """Limits on the size of batches, see ``lane_limits``."""
         return lane_limits(board, self.config)
 
     def small(self, board: Board, platform: str) -> CountKernel | None:
@@ -86,7 +86,7 @@ class CountKernel(PuzzleItems):
 
 
 def lane_limits(board: Board, config: Any) -> Limits:
-    """Limits of a solver whose resolved settings have lanes: batches of a few times these are worth a thread."""
+    """Limits on the size of batches of a solver with lanes; a batch of a few times the lanes is worth a thread."""
     return Limits(min(fewest_items(board), max(_WORTH_A_THREAD * config.lanes, _WORTH_AT_LEAST)))
 
 

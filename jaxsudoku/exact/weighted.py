@@ -4,16 +4,16 @@ Each lane searches one puzzle, with a stack of its own:
 
 1. a few rounds of the rules on all lanes, as masks;
 2. classify each lane: contradictory, solved, undecided (the rules still make progress: no move), or open;
-3. an open lane branches: it takes the rarest digit of the cell with fewest candidates for its weight (``weights``), and
-   pushes the candidates without this digit. If the cell held a digit when most cells were filled so far, it tries that
-   digit first ("target phases": Biere and Fleury, Chasing target phases, 2020);
-4. a contradictory lane adds to the weights of its empty cells, and pops. After an allowance of nodes it starts again,
-   with the weights that it has learned and a larger allowance.
+3. an open lane branches: it takes the rarest digit of the cell with the smallest ratio of candidates to weight
+   (``weights``), and pushes the candidates without this digit. If the cell had a digit in the fullest grid so far, that
+   digit is tried first ("target phases": Biere and Fleury, Chasing target phases, 2020);
+4. a contradictory lane adds to the weights of its cells without candidates, and pops. After an allowance of nodes it
+   restarts, with the weights learned so far and a larger allowance.
 
-A lane whose puzzle is decided takes the next puzzle. When none is left, it joins one that is still searched, with the
-weights learned so far and another order of cells (a portfolio: the first of the searches to end decides).
+A lane whose puzzle is decided takes the next puzzle. When none is left, it joins the search of an undecided puzzle,
+with the weights learned so far and another order of cells (a portfolio: the first search to end decides).
 
-What is learned about a puzzle at the bottom of the stack, that a digit leads to no solution, holds for all later runs.
+A digit refuted at the bottom of the stack leads to no solution, so it is excluded from all later runs.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ from jaxsudoku.runtime.sharding import vary_as
 
 #: Growth of the allowance of nodes from one run to the next.
 _GROWTH = 1.2
-#: Free lanes take puzzles once one lane in this many is free, as filling costs as much as a step.
+#: Free lanes are filled once one lane in this many is free, as filling costs as much as a step.
 _FREE = 8
 
 
 class _Lanes(NamedTuple):
-    """L searches; the lane axis is last but in ``stack``.
+    """State of L searches; the lane axis is last, except in ``stack``.
 
     Attributes:
       puzzle: int32[L], the puzzle that is searched; N if none.
@@ -90,7 +90,7 @@ class _Found(NamedTuple):
       decided: bool[N], whether the search of the puzzle has ended.
       invalid: bool[N], whether its givens clash.
       spent: bool[N], whether it ended because the budget was spent, or the stack full.
-      solutions: int32[N], the most solutions that a run has found.
+      solutions: int32[N], the maximum number of solutions found by one run.
       iterations: int32[N], nodes visited, by all lanes.
       grids: uint8[N, cells], the first solution.
     """
@@ -160,7 +160,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
 def _fill(
     plan: Plan, given: _Input, active: Array, searches: _Lanes, found: _Found, following: Array, number: Array
 ) -> tuple[_Lanes, _Found, Array]:
-    """Gives puzzles to free lanes, if enough are free: the ``following`` ones, then ones that are searched already."""
+    """Gives puzzles to free lanes, if enough are free: the ``following`` ones, then undecided ones (portfolio)."""
     size = found.decided.shape[0]
     free = found.decided.at[searches.puzzle].get(mode="fill", fill_value=True)
     count = free.sum(dtype=jnp.int32)
@@ -174,7 +174,7 @@ def _fill(
         joining = free & (puzzle >= active)
         after = jnp.minimum(following + count, active)
         if plan.config.portfolio:
-            # the undecided puzzles in order; free lanes are dealt out to them, beginning elsewhere each time
+            # the undecided puzzles in order; free lanes are distributed over them, with another start each time
             undecided = ~found.decided & (jnp.arange(size, dtype=jnp.int32) < after)
             place = jnp.where(undecided, jnp.cumsum(undecided, dtype=jnp.int32) - 1, size)
             open_puzzles = jnp.full(size, size, jnp.int32).at[place].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
@@ -204,9 +204,9 @@ def _fill(
 
 
 def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Array) -> tuple[_Lanes, Array]:
-    """New searches of puzzles int32[L] in all lanes, and bool[L], whose givens clash.
+    """New searches of puzzles int32[L] in all lanes, and bool[L], the lanes whose givens clash.
 
-    A ``fork`` int32[L] other than 0 gives a search an order of its own.
+    A nonzero ``fork`` int32[L] gives a search its own order.
     """
     board = plan.board
     grids = given.puzzles.at[puzzle].get(mode="clip")
@@ -240,7 +240,7 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
 
 
 def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int) -> _Lanes:
-    """The new searches, with what a lane that searches the same of N puzzles has learned, if there is one."""
+    """Copies to new searches what another lane has learned about the same puzzle, if there is such a lane."""
     lane = jnp.arange(plan.lanes, dtype=jnp.int32)
     working = jnp.full(size, -1, jnp.int32).at[jnp.where(free, size, searches.puzzle)].max(lane, mode="drop")
     source = working.at[loaded.puzzle].get(mode="fill", fill_value=-1)
@@ -259,7 +259,7 @@ def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int
 
 
 def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
-    """A few rounds of the rules, and a move of each lane: branch, go back, or start again."""
+    """One step: a few rounds of the rules, then each lane branches, backtracks, or restarts."""
     board, size, limit = plan.board, found.decided.shape[0], plan.limit
     puzzle, depth = searches.puzzle, searches.depth
     live = ~found.decided.at[puzzle].get(mode="fill", fill_value=True)
@@ -299,7 +299,7 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
         allowance=jnp.where(again, grown, searches.allowance),
         solutions=jnp.where(again, 0, solutions),
     )
-    # without a solution so far, what the bottom of the stack has lost is lost in every run
+    # before any solution is found, candidates removed at the bottom of the stack lead to none, so all runs exclude them
     bottom = branching & (depth == 0) & (solutions == 0)
     searches = lax.cond(
         (again | bottom).any(), lambda searches: _restarted(plan, searches, masks, bottom, again), lambda s: s, searches
@@ -320,7 +320,7 @@ def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
 
 
 def _fuller(searches: _Lanes, masks: Array, open_lanes: Array) -> tuple[Array, Array]:
-    """The fields ``target`` and ``filled``, new in the ``open_lanes`` bool[L] that have more cells filled than ever."""
+    """The fields ``target`` and ``filled``, updated in ``open_lanes`` bool[L] with a new maximum of filled cells."""
     ones, twos = cell_ones_and_twos(masks)
     single = ones & ~twos
     flags = jnp.where(single, np.ones((), masks.dtype), np.zeros((), masks.dtype))
@@ -346,16 +346,16 @@ def _restarted(plan: Plan, searches: _Lanes, masks: Array, bottom: Array, again:
 def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
     """The masks after a few rounds of the rules; also bool[L], the lanes in which the last round changed something.
 
-    A lane stays as it is once a cell is empty, as further rounds would empty others, which are not to blame.
+    A lane is frozen at its first cell without candidates, so that only this cell gains weight.
     """
     layout = Masks(plan.board)
 
     def one_round(_: int | Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
         _, masks = pair
-        # as words, because XLA folds truth values slowly
+        # in words, as XLA folds truth values slowly
         empty = fence(any_of(slices((masks == 0).all(axis=0).astype(masks.dtype), 0)))
         contradictory = fence(any_of(slices(empty, 0)) != 0)
-        # a fence after the reshape in which a sweep ends: XLA does not vectorize what it fuses with a reshape
+        # a fence after the last reshape of a sweep: XLA does not vectorize code fused with a reshape
         return masks, fence(jnp.where(contradictory, masks, fence(sweep(layout, masks, plan.config.rules))))
 
     first = fence(sweep(layout, masks, plan.config.rules))
@@ -372,7 +372,7 @@ def _at(masks: Array, cell: Array) -> Array:
 
 
 def _with(masks: Array, cell: Array, candidates: Array, lanes: Array) -> Array:
-    """The masks with other candidates [limbs, L] in a cell int32[L], in some ``lanes`` bool[L]."""
+    """The masks with the candidates [limbs, L] of a cell int32[L] replaced, in the ``lanes`` bool[L]."""
     flat = masks.reshape(masks.shape[0], -1)
     place = cell * lanes.shape[0] + np.arange(lanes.shape[0], dtype=np.int32)
     place = jnp.where(lanes, place, flat.shape[1])
@@ -388,13 +388,13 @@ def _numbered(lanes: Array) -> tuple[Array, Array]:
 
 
 def _push(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
-    """Writes the masks of some ``lanes`` bool[L] on their stacks, with other candidates [limbs, L] in a cell."""
+    """Pushes the masks of the ``lanes`` bool[L] on their stacks, with other candidates [limbs, L] in a cell."""
     operands = stack, masks, cell, others, depth, lanes
     return lax.platform_dependent(*operands, cpu=_push_one_by_one, default=_push_at_once)
 
 
 def _push_one_by_one(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
-    """``_push``, lane by lane: on a CPU faster than a scatter of all."""
+    """``_push`` lane by lane: faster on a CPU than one scatter."""
     index, count = _numbered(lanes)
     limbs, width, zero = masks.shape[0], stack.shape[-1], jnp.int32(0)
     flat = masks.reshape(width, -1)
@@ -411,14 +411,14 @@ def _push_one_by_one(stack: Array, masks: Array, cell: Array, others: Array, dep
 
 
 def _push_at_once(stack: Array, masks: Array, cell: Array, others: Array, depth: Array, lanes: Array) -> Array:
-    """``_push``, all lanes together: on an accelerator every pass of a loop would be a launch."""
+    """``_push`` in one scatter: on an accelerator every iteration of a loop would be a launch."""
     rows = _with(masks, cell, others, lanes).reshape(stack.shape[-1], -1).T
     level = jnp.where(lanes, jnp.minimum(depth, stack.shape[1] - 1), stack.shape[1])
     return stack.at[jnp.arange(stack.shape[0]), level].set(rows, mode="drop")
 
 
 def _pop(stack: Array, masks: Array, depth: Array, lanes: Array) -> Array:
-    """The masks, those of some ``lanes`` bool[L] replaced by the tops of their stacks."""
+    """Pops the stacks of the ``lanes`` bool[L]: their masks are replaced by the top entries."""
     return lax.platform_dependent(stack, masks, depth, lanes, cpu=_pop_one_by_one, default=_pop_at_once)
 
 
@@ -448,7 +448,7 @@ def _store(found: _Found, puzzle: Array, masks: Array, solved: Array, solutions:
 
     def store(found: _Found) -> _Found:
         solver = jnp.where(solved, puzzle, size)
-        # one lane for each puzzle, of those that solve it in this step
+        # one lane per puzzle, among those that solve it in this step
         winner = jnp.full(size, puzzle.shape[0], jnp.int32).at[solver].min(lane, mode="drop")
         first = solved & (found.solutions.at[puzzle].get(mode="fill", fill_value=1) == 0)
         wins = first & (winner.at[puzzle].get(mode="fill", fill_value=-1) == lane)

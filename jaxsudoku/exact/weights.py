@@ -1,6 +1,6 @@
-"""Branching by conflict weights: the cell with fewest candidates for its weight, and the digit that is rarest there.
+"""Branching by conflict weights: the cell with the smallest ratio of candidates to weight, and its rarest digit.
 
-A cell's weight grows with the contradictions that empty it, so the search soon branches where a puzzle is hard
+A cell's weight grows with each contradiction at this cell, so the search soon branches where a puzzle is hard
 ("dom/wdeg": Boussemart, Hemery, Lecoutre and Sais, Boosting systematic search by weighting constraints, 2004).
 
 All functions work on masks [limbs, side, side, B], see ``jaxsudoku.core.masks``; lanes are independent.
@@ -20,9 +20,9 @@ from jaxsudoku.core.planes import count_planes, slices
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
-#: What a restart leaves of the weight that cells have gained.
+#: The share of the gained weight that is kept at a restart.
 _DECAY = 0.8
-#: Random part of a cell's weight, drawn at each restart: it orders cells that are otherwise equal.
+#: Random part of a cell's weight, drawn at each restart, which breaks ties.
 _SPREAD = 0.02
 #: Random part of a digit's score, which is between 0 and the number of houses of a cell.
 _JITTER = 0.01
@@ -31,19 +31,19 @@ _DIGIT_BITS = 6
 
 
 def first_weights(board: Board, seeds: Array) -> Array:
-    """The weights with which a search starts, float32[side, side, B] from seeds uint32[B]: 1, and a random part."""
+    """Initial weights float32[side, side, B] from seeds uint32[B]: 1 and a random part."""
     cells = (jnp.arange(1, board.cells + 1, dtype=jnp.uint32) * APART).reshape(board.side, board.side, 1)
     return 1 + _fraction(mix(cells ^ seeds)) * np.float32(_SPREAD)
 
 
 def raised(weights: Array, masks: Array, dead: Array) -> Array:
-    """The weights, 1 more in cells that have no candidate, in the lanes ``dead`` bool[B]."""
+    """Adds 1 to the weights of cells without candidates in the lanes ``dead`` bool[B]."""
     empty = (masks == 0).all(axis=0)
     return jnp.where(empty & dead, weights + 1, weights)
 
 
 def renewed(board: Board, weights: Array, seeds: Array) -> Array:
-    """The weights after a restart: a part of what the cells have gained, and another random part."""
+    """The weights after a restart: a share of the gained weight, and a new random part."""
     return first_weights(board, seeds) + (weights - 1) * np.float32(_DECAY)
 
 
@@ -61,7 +61,7 @@ def weighted_cell(masks: Array, weights: Array) -> Array:
 
 
 def rarest_digit(board: Board, masks: Array, cell: Array, seeds: Array, shuffled: Array) -> tuple[Array, Array]:
-    """The digit to try in a cell: the one that has fewest places in the cell's houses.
+    """The digit to try in a cell: the one with fewest places in the cell's houses.
 
     Args:
       board: the board.
@@ -105,7 +105,7 @@ def _by_digit(masks: Array, side: int) -> Array:
 
 
 def _fraction(bits: Array) -> Array:
-    """Random bits uint32 as float32 from 0 to 1."""
+    """Random bits uint32 as float32 in [0, 1)."""
     return (bits >> 8).astype(jnp.float32) * np.float32(1 / (1 << 24))
 
 

@@ -1,4 +1,4 @@
-"""Generates puzzles with a unique solution, by clue count, minimality or rating, and instances with holes.
+"""Generation of puzzles with a unique solution, by clue count, minimality or rating, and of instances with holes.
 
 ``config`` has the settings, ``grids`` makes random solved grids, ``reduction`` removes clues, ``attempt`` is the kernel
 that does both for a batch, ``holes`` the one of solved grids with holes, ``requests`` what both take and give, and

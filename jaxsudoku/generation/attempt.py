@@ -1,4 +1,4 @@
-"""The kernel of generation: an attempt at each puzzle of a batch.
+"""The kernel of generation: one attempt for each puzzle of a batch.
 
 An attempt makes a random solved grid, applies a random symmetry of its board, removes clues in random order, and rates
 the puzzle. A local search may follow: it restores a few clues, removes clues again, and keeps the puzzle if it is
@@ -30,7 +30,7 @@ QUICK_LANES = 64
 
 @dataclasses.dataclass(frozen=True)
 class Attempt(RequestItems):
-    """A ``batches.Kernel`` from ``Request``s to ``Puzzles`` with one solution.
+    """A ``batches.Kernel`` that makes ``Puzzles`` with one solution from ``Request``s.
 
     Attributes:
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
@@ -50,7 +50,7 @@ class Attempt(RequestItems):
 
     @property
     def compiler_options(self) -> dict[str, str]:
-        """Further options for the compiler; quick kernels run on CPUs alone."""
+        """Further compiler options; quick kernels run on CPUs only."""
         return quick_options() if self.quick else {}
 
     def __call__(self, board: Board, rows: Array, key: Array, number: Array, /) -> Puzzles:
@@ -82,7 +82,7 @@ class Attempt(RequestItems):
         floor: Array,
         seed: Array,
     ) -> tuple[Array, Array]:
-        """Local search, first for few enough clues, then for the rating; never accepts a worse puzzle."""
+        """Local search: first for fewer clues, then for a higher rating; never accepts a worse puzzle."""
         enough = request.enough.astype(jnp.int32)
         goal = lax.bitcast_convert_type(request.goal, jnp.float32)
         orbits = len(orbits_of(board, self.pattern))

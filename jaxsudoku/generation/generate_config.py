@@ -13,32 +13,30 @@ from jaxsudoku.generation.patterns import Pattern, clue_counts
 from jaxsudoku.runtime.settings import Config, Natural, Positive, real_number, whole_number
 from jaxsudoku.techniques.registry import TECHNIQUES, chosen, fits, get
 
-#: How holes are placed.
+#: Placements of holes.
 Holes = Literal["balanced", "random"]
-#: The ways to place holes.
+#: All placements of holes.
 HOLES: tuple[str, ...] = get_args(Holes)
 #: Attempts at each puzzle before generation gives up, and where puzzles are chosen by technique.
 ATTEMPTS, ATTEMPTS_BY_TECHNIQUE = 200, 100_000
 #: Default of ``steps`` if ratings have a lower bound.
 _RATING_STEPS = 256
-#: The fewest clues of a puzzle with one solution, where proved: 17 on 9x9 by McGuire, Tugemann and Civario, "There is
-#: no 16-clue Sudoku" (2014), 4 on 4x4 by enumeration of all puzzles.
+#: Proved minimum of the number of clues of a puzzle with one solution: 17 on 9x9 by McGuire, Tugemann and Civario,
+#: "There is no 16-clue Sudoku" (2014), 4 on 4x4 by enumeration of all puzzles.
 _FEWEST_CLUES = {Board.classic(4): 4, Board.classic(9): 17}
-#: The most clues of any known minimal puzzle; not proved to be the maximum.
+#: Largest number of clues of a known minimal puzzle; not proved to be the maximum.
 _MOST_CLUES = {Board.classic(9): 40}
 
 
 @dataclasses.dataclass(frozen=True)
 class GenerateConfig(Config):
-    """What puzzles to generate, and how long to try.
+    """Settings of generation: properties of the puzzles, and limits of the effort.
 
     Attributes:
-      clues: number of clues, or (fewest, most), each None for no bound; None for as many as a minimal puzzle has. From
-        a range, a number is drawn uniformly for each puzzle. The puzzle then has as many clues, or more if it became
-        minimal before.
-      minimal: whether no clue may be redundant; always so if ``clues`` is None. Under a pattern: no set of clues that
-        the symmetry maps to one another. From 12x12 up a clue counts as needed if no proof within 20,000 nodes shows
-        that it is redundant.
+      clues: number of clues, or (fewest, most), each None for no bound; None for minimal puzzles. From a range, a
+        number is drawn uniformly for each puzzle, which has this number of clues, or more if it becomes minimal before.
+      minimal: whether no clue may be redundant; always True if ``clues`` is None. With a pattern: no orbit of clues may
+        be redundant. From 12x12 up a clue counts as needed if no proof of redundancy is found within 20,000 nodes.
       rating: (lowest, highest) rating, each None for no bound; or one of ``rating.GRADES``, such as "hard", which is
         stored as its range.
       technique: the name of the hardest technique that a person needs, one of ``techniques.TECHNIQUES``.
@@ -49,10 +47,9 @@ class GenerateConfig(Config):
         has a lower bound, else 0.
       attempts: attempts at each puzzle before giving up; None for 100,000 with ``technique`` or ``score``, else 200.
       holes: None for puzzles with one solution. "balanced" and "random" make instances that may have several: solved
-        grids with holes, as many, up to one, in every house, or in cells drawn uniformly. Only ``given`` and
-        ``attempts`` go with it.
-      given: the share of cells that are given where there are ``holes``, between 0 and 1. The number of clues is
-        ``round(given * cells)``.
+        grids from which cells are removed, evenly (houses differ by at most one hole) or uniformly at random. It can be
+        combined only with ``given`` and ``attempts``.
+      given: the share of given cells with ``holes``, between 0 and 1. The number of clues is ``round(given * cells)``.
     """
 
     clues: int | tuple[int | None, int | None] | None = None
@@ -102,7 +99,7 @@ class GenerateConfig(Config):
         )
 
     def _check_holes(self) -> None:
-        """Raises ValueError if ``holes`` and ``given`` do not fit each other or the other settings."""
+        """Raises ValueError if ``holes`` and ``given`` are inconsistent, or conflict with other settings."""
         if self.given is not None and not 0 < self.given < 1:
             hint = f": for {self.given:g}% it is {self.given / 100:g}" if 1 < self.given < 100 else ""
             raise ValueError(f"given must be a share between 0 and 1, not {self.given:g}{hint}")
@@ -118,7 +115,7 @@ class GenerateConfig(Config):
             raise ValueError(f"holes makes instances that may have several solutions, and takes no {', '.join(others)}")
 
     def clue_range(self, cells: int) -> tuple[int, int]:
-        """The fewest and the most clues."""
+        """Minimum and maximum number of clues."""
         if self.given is not None:
             return (round(self.given * cells),) * 2
         low, high = self.clues if isinstance(self.clues, tuple) else (self.clues, self.clues)
@@ -141,12 +138,12 @@ class GenerateConfig(Config):
 
     @property
     def unsolved(self) -> bool:
-        """Whether puzzles that techniques do not solve are wanted too: their score is infinite."""
+        """Whether puzzles that techniques do not solve, with an infinite score, are also wanted."""
         return self.score is not None and self.technique is None and self.score_range()[1] == math.inf
 
     @property
     def technique_names(self) -> tuple[str, ...]:
-        """The techniques that the hardest one may be."""
+        """Names of the techniques allowed as the hardest one."""
         low, high = self.score_range()
         return tuple(
             technique.name
@@ -156,7 +153,7 @@ class GenerateConfig(Config):
 
     @property
     def exhaustive(self) -> bool:
-        """Whether clues are removed until all that are left are needed."""
+        """Whether clues are removed until none is redundant."""
         return self.minimal or (self.clues is None and self.holes is None)
 
     @property
@@ -231,9 +228,9 @@ def _between(low: float, high: float) -> str:
 
 
 def fewest_clues(board: Board) -> int:
-    """A lower bound on the clues of a puzzle with one solution: the minimum where proved, else the side less one.
+    """A lower bound on the clues of a puzzle with one solution: the proved minimum if known, else the side less one.
 
-    If two digits are missing among the clues, swapping them turns any solution into another; so all but one occur.
+    If two digits are missing among the clues, swapping them in a solution gives another one; so at most one is missing.
     """
     return _FEWEST_CLUES.get(board, board.side - 1)
 
@@ -247,11 +244,11 @@ def most_minimal_clues(board: Board) -> int:
 
 
 def check_settings(board: Board, config: GenerateConfig) -> None:
-    """Checks that puzzles of these settings may exist on a board.
+    """Checks that puzzles with these settings may exist on a board.
 
     Raises:
       TypeError: not a board.
-      ValueError: there are none, and the message gives the reason.
+      ValueError: there are no such puzzles; the message gives the reason.
     """
     _check_clues(check_board(board), config)
     _check_techniques(board, config)

@@ -1,6 +1,6 @@
 """Generates any number of puzzles, by repeated attempts until each one satisfies the settings.
 
-A puzzle depends on the key, its number and its attempts alone, independent of the batch.
+A puzzle depends only on the key, its number and its attempts, not on the batch.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from jaxsudoku.runtime.terminal.progress import Report, reports
 from jaxsudoku.techniques.ratings import TechniqueRatings, ratings_of, technique_engine
 from jaxsudoku.techniques.registry import NUMBERS
 
-#: The part of a default batch that attempts are made in at a time; 8 where none is named.
+#: Divisor of the default batch size for attempts, by platform; 8 for others.
 _PARTS = {"cpu": 2}
-#: Attempts in a batch once few 9x9 puzzles are missing, without and with local search, which makes each of them long;
-#: on wider boards there are fewer, as each takes longer.
+#: Attempts per batch once few 9x9 puzzles are missing, without and with (slower) local search; fewer on wider boards,
+#: where each takes longer.
 _RETRIES, _RETRIES_WITH_STEPS = 1024, 256
-#: Instances with holes in a batch on a device where their grids are searched, which may take a second each.
+#: Batch size per device of instances with holes on boards whose grids come from the exact search (up to a second each).
 _HOLED = 32
-#: Puzzles that are rated by technique at a time.
+#: Number of puzzles rated by technique at a time.
 _RATED = 2048
-#: The most puzzles whose first attempts take less time than an optimized compilation.
+#: Maximum number of puzzles whose first attempts take less time than an optimized compilation.
 _FEW = 64
 
 
 class GenerationError(RuntimeError):
-    """Some puzzles were not found within the attempts.
+    """Raised if some puzzles were not found within the attempts.
 
     Attributes:
       found: the ``Puzzles`` that were found.
@@ -80,13 +80,13 @@ def generate(
       devices: the devices; None for all of the default backend.
       progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
         True shows a bar on standard error.
-      results: "host" for numpy arrays; "device" for arrays of JAX on the first of the devices. What first attempts make
-        is then not copied to the host, but for its clues and ratings, and the puzzles if they are chosen by technique.
+      results: "host" for numpy arrays; "device" for arrays of JAX on the first of the devices. Results of first
+        attempts are then not copied to the host, except clues, ratings and, if chosen by technique, puzzles.
       **options: fields of ``GenerateConfig``: ``clues``, ``minimal``, ``rating``, ``technique``, ``score``,
         ``pattern``, ``steps``, ``attempts``, ``holes``, ``given``.
 
     Returns:
-      ``Puzzles``, which depend on the key and their numbers alone.
+      ``Puzzles``, which depend only on the key and their numbers.
 
     Raises:
       ValueError: options out of range, or that no puzzle of the board can satisfy, such as 16 clues on 9x9.
@@ -102,17 +102,17 @@ def generate(
 
 
 class Generator:
-    """Makes any range of an endless, numbered sequence of puzzles.
+    """Generates any range of an endless, numbered sequence of puzzles.
 
     Args:
       key: a JAX key or a seed.
       board: the board.
       config: the settings.
-      batch_size, devices: as for ``generate``.
+      batch_size, devices: as in ``generate``.
 
     Attributes:
-      engine: runs the attempts, but the first ones at few puzzles.
-      stretch: puzzles to make at a time so that no core or device waits; fewer with local search, to show progress.
+      engine: runs the attempts, except the first ones for few puzzles.
+      stretch: puzzles to make at a time so that no core or device idles; fewer with local search, to show progress.
 
     Raises:
       ValueError: settings that no puzzle of the board can satisfy.
@@ -136,7 +136,7 @@ class Generator:
                 batch_size = _HOLED * len(devices)
         self._climber: Engine | None = None
         if config.by_technique:
-            # harder techniques than the hardest wanted one need not be tried, but for those of an infinite score
+            # techniques harder than the hardest wanted one are not tried, unless unsolved puzzles are wanted
             up_to = None if config.unsolved else config.technique_names[-1]
             self._climber = technique_engine(board, up_to, _RATED * len(devices), devices)
         self._quick: Engine | None = None
@@ -145,7 +145,7 @@ class Generator:
         else:
             kernel = Attempt(config.pattern, config.local_steps > 0)
             self.engine = Engine(kernel, board, key, batch_size, devices)
-            if search_restart(board) is None:  # else the search takes longer than its compilation
+            if search_restart(board) is None:  # otherwise the search takes longer than its compilation
                 few = _FEW * len(devices)
                 self._quick = Engine(dataclasses.replace(kernel, quick=True), board, key, few, devices)
                 rater = rating.RatingKernel(QUICK_LANES, quick=True)
@@ -215,7 +215,7 @@ class Generator:
         )
 
     def _engine_for(self, count: int) -> Engine:
-        """The engine of first attempts: the quick one for few puzzles, if these will not need a second attempt."""
+        """The engine of first attempts: the quick one for few puzzles that will not need a second attempt."""
         _, most = self.config.clue_range(self.board.cells)
         if self._quick is None or self._compiled:
             return self.engine
@@ -225,9 +225,9 @@ class Generator:
         return self._quick if few and certain else self.engine
 
     def _fewest_rows(self, engine: Engine, attempt: int) -> int:
-        """Rows to pad a batch to, so that any small number of attempts runs one program.
+        """Number of rows to pad a batch to, so that any small number of attempts uses one program.
 
-        First attempts at a short last batch run the program of the batches before.
+        First attempts in a short last batch use the program of the previous batches.
         """
         if engine is self._quick:
             return engine.batch_size
@@ -292,7 +292,7 @@ class Generator:
         return Request(*(values.astype(np.uint32) for values in np.broadcast_arrays(*request)))
 
     def _satisfies(self, made: Puzzles) -> np.ndarray:
-        """Whether puzzles have the clues, the rating and the hardest technique of the settings: bool[n]."""
+        """Whether puzzles satisfy the settings for clues, rating and hardest technique: bool[n]."""
         fewest, most = self.config.clue_range(self.board.cells)
         low, high = self.config.rating_range()
         solved, clues, ratings = map(np.array, (made.solutions.any(axis=1), made.clues, made.rating))
@@ -310,7 +310,7 @@ class Generator:
         return np.where(np.isinf(found.score), self.config.unsolved, wanted)
 
     def technique_ratings(self, puzzles: np.ndarray) -> TechniqueRatings:
-        """The ratings by technique of puzzles that this generator has made.
+        """The ratings by technique of puzzles from this generator.
 
         Args:
           puzzles: uint8[n, cells], each with exactly one solution.
@@ -330,6 +330,6 @@ def _padded(puzzles: np.ndarray, size: int) -> np.ndarray:
 
 
 def _merged(retried: np.ndarray, later: np.ndarray, *first: Array) -> Array:
-    """The rows of the first attempts [n, ...], in place of some, int[m], those of ``later`` numpy[n, ...]."""
+    """The rows of the first attempts [n, ...], with the rows ``retried`` int[m] replaced by those of ``later``."""
     rows = jnp.concatenate([jnp.asarray(later[:0]), *first])
     return rows.at[retried].set(later[retried]) if len(retried) else rows

@@ -4,7 +4,7 @@ On small boards each lane takes random candidates until its grid is full, and st
 no stack: with rules applied between the choices few descents fail (one in thirty on 9x9), so starting again is cheaper
 than backtracking. On large boards, on which most descents fail, the exact search with restarts solves empty boards with
 digits in a random order; its first run may visit as many nodes as the board has cells, as filling an empty board takes
-most of these. A grid depends on its seed alone, independent of the batch.
+most of these. A grid depends only on its seed, not on the batch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from jaxsudoku.runtime.random import APART, mix
 
 #: Rounds of the rules between two choices, and the rules: the fastest combination on 9x9.
 _ROUNDS, _RULES = 3, "singles"
-#: Steps, or nodes, for each candidate of the board after which a board counts as one without a solved grid.
+#: Steps, or nodes, per candidate of the board after which the board is assumed to have no solved grid.
 _PATIENCE = 32
 #: A pass ends when all but one in this many of its lanes are full; the rest restart together in new blocks.
 _STRAGGLERS = 16
@@ -41,7 +41,7 @@ def solved_grids(board: Board, keys: Array, symmetry_keys: Array, wanted: Array,
       board: the board.
       keys, symmetry_keys: random keys [N] of the grids and of the symmetries.
       wanted: bool[N]; other rows are zeros. At the end of the batch they take no time on large boards.
-      lanes: as for ``random_grids``.
+      lanes: as in ``random_grids``.
 
     Returns:
       uint8[N, cells], zeros if the board has no solved grid.
@@ -52,7 +52,7 @@ def solved_grids(board: Board, keys: Array, symmetry_keys: Array, wanted: Array,
 
 
 def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: Array | None = None) -> Array:
-    """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, all but the arrays static.
+    """Solved grids uint8[N, cells], each from its seed uint32[N, 2]; pure, with all arguments but arrays static.
 
     The distribution is not uniform: early digits and cells in the order of ``choose`` are slightly favoured, which a
     random symmetry corrects, and grids that few descents lead to are rarer. A board on which no descent succeeds gives
@@ -60,8 +60,8 @@ def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: A
 
     Args:
       board: the board.
-      seeds: uint32[N, 2]; different seeds give different grids, as far as there are enough grids.
-      lanes: grids that are made together, a multiple of 32; None for as many as suit a CPU.
+      seeds: uint32[N, 2]; different seeds give different grids, if there are enough grids.
+      lanes: grids made together, a multiple of 32; None for as many as suit a CPU.
       wanted: bool[N], the grids that are needed, others may be zeros; None for all.
     """
     size = seeds.shape[0]
@@ -101,7 +101,7 @@ def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: A
 
 
 def _descend(board: Board, seeds: Array, wanted: Array, to_the_end: Array) -> tuple[Array, Array]:
-    """Grids uint8[B, cells] and whether they are full, bool[B]; undefined for lanes that are not wanted, bool[B]."""
+    """Fills grids by random descents: uint8[B, cells], and whether they are full, bool[B]; undefined if not wanted."""
     lanes, side = seeds.shape[0], board.side
     blank = fence(jnp.full((side, side, side, lanes // GROUP), np.uint32(0xFFFFFFFF)))
     unwanted = pack_lanes(~wanted)

@@ -1,11 +1,11 @@
-"""Instances with holes: solved grids from which a number of cells is blanked, without a proof of uniqueness.
+"""Instances with holes: solved grids with some cells emptied, without a proof of uniqueness.
 
-Balanced holes are as many, up to one, in every row, column, box and other house, which makes instances harder:
+With balanced holes, numbers of holes of any two houses differ by at most one, which makes instances harder:
 Ansótegui, Béjar, Fernàndez, Gomes and Mateu, "The Impact of Balancing on Problem Hardness in a Highly Structured
 Domain" (AAAI 2006).
 
-The cells of one digit of a solved grid are one cell of every house. So the cells of k digits of a second random grid
-give k holes in every house, and some of the cells of one more digit at most one more.
+The cells of one digit of a solved grid are one cell in every house. So the cells of k digits of a second random grid
+give k holes in every house, and a part of the cells of a further digit gives at most one more.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from jaxsudoku.rating import IMPROPER
 
 @dataclasses.dataclass(frozen=True)
 class HoleKernel(RequestItems):
-    """A ``batches.Kernel`` that makes instances with as many clues as a ``Request`` has in ``most``.
+    """A ``batches.Kernel`` that makes instances with ``Request.most`` clues.
 
     Attributes:
       holes: one of ``HOLES``.
-      lanes: as for ``random_grids``.
+      lanes: as in ``random_grids``.
     """
 
     holes: Holes
@@ -44,7 +44,7 @@ class HoleKernel(RequestItems):
         request, size = Request(*rows.T), rows.shape[0]
         holes = board.cells - request.most.astype(jnp.int32)
         *seeds, order = attempt_keys(key, request, 5)
-        # a second grid an instance, its neighbour in the batch, for the places of balanced holes
+        # the places of balanced holes come from a second grid, the next one in the batch
         each = 2 if self.holes == "balanced" else 1
         of_grids, of_symmetries = (jnp.stack(keys[:each], axis=1).reshape(-1) for keys in (seeds[::2], seeds[1::2]))
         wanted = jnp.repeat(request.number != np.uint32(PADDING), each)
@@ -60,24 +60,24 @@ class HoleKernel(RequestItems):
 
 
 def balanced_holes(board: Board, grids: Array, holes: Array, keys: Array) -> Array:
-    """Holes of which every house has as many, up to one, for each of N grids.
+    """Balanced holes for each of N grids: numbers of holes of any two houses differ by at most one.
 
     Args:
       board: the board.
-      grids: uint8[N, cells], solved grids, whose digits are in no order that matters.
-      holes: int32[N], how many.
+      grids: uint8[N, cells], solved grids with randomly permuted digits.
+      holes: int32[N], the number of holes.
       keys: N random keys.
 
     Returns:
       bool[N, cells].
     """
     digits, more = (holes // board.side).astype(jnp.uint8)[:, None], holes % board.side
-    # a digit comes once in every row: the rows to which its part of the holes belongs
+    # a digit occurs once in every row: the rows that get a hole of the further digit
     rows = jnp.repeat(_drawn(keys, more, board.side), board.side, axis=1)
     return (grids <= digits) | ((grids == digits + 1) & rows)
 
 
 def _drawn(keys: Array, counts: Array, size: int) -> Array:
-    """Random ``counts`` int32[N] of ``size`` things, by N keys; bool[N, size]."""
+    """Random subsets with ``counts`` int32[N] of ``size`` elements, from N keys; bool[N, size]."""
     ranks = jnp.argsort(jnp.argsort(random_bits(keys, size), axis=1), axis=1)
     return ranks.astype(jnp.int32) < counts[:, None]

@@ -1,4 +1,4 @@
-"""Symmetric patterns of clues: the sets of cells that are given or blank together. No JAX."""
+"""Symmetric patterns of clues: orbits of cells that are all given or all blank. No JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Removes clues from puzzles while the solution stays unique; pure functions, to be jitted."""
+"""Removal of clues from puzzles while the solution stays unique; pure functions, to be jitted."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jaxsudoku.core.tuning import search_restart
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.generation.patterns import orbits_of
 
-#: Nodes after which a proof of uniqueness is given up, and the clue kept; boards below 12x12 never need as many.
+#: Nodes after which a proof of uniqueness is abandoned and the clue kept; boards below 12x12 never need this many.
 _PROOF_BUDGET = 20_000
-#: Levels of a proof of uniqueness for each row of the board, from 12x12 on; a clue whose proof needs more is kept.
+#: Levels of a proof of uniqueness per row of the board, from 12x12 on; a clue whose proof needs more is kept.
 _PROOF_LEVELS = 4
-#: Orbits of clues that ``restore_clues`` restores.
+#: Number of orbits of clues that ``restore_clues`` restores.
 _RESTORED = 3
 
 
@@ -33,8 +33,8 @@ def reduce_clues(
 ) -> Array:
     """Removes clues one by one, each if the solution stays unique without it.
 
-    With a floor of 0 the result is minimal: a clue that was needed when it was tried is needed with fewer others as
-    well. (Under a pattern: an orbit of clues.)
+    With a floor of 0 the result is minimal: a clue (with a pattern: an orbit of clues) that was needed when it was
+    tried is also needed with fewer other clues.
 
     Args:
       board: the board.
@@ -42,9 +42,9 @@ def reduce_clues(
       puzzles: uint8[N, cells], puzzles with these unique solutions; one without clues is left alone.
       ranks: uint32[N, m], the order in which the m orbits of the pattern (for "none": the cells) are tried, lowest
         first.
-      floor: int32[N], the fewest clues to go down to.
+      floor: int32[N], the number of clues at which removal ends.
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
-      lanes: as for ``exact.search``.
+      lanes: as in ``exact.search``.
 
     Returns:
       uint8[N, cells].
@@ -58,7 +58,7 @@ def reduce_clues(
     everyone = jnp.arange(size)[:, None]
     budget = None if search_restart(board) is None else _PROOF_BUDGET
     levels = None if budget is None else _PROOF_LEVELS * board.side
-    # without a portfolio a puzzle's search does not depend on the others
+    # without a portfolio the search of a puzzle is independent of the others
     proof = functools.partial(exact.search, budget=budget, portfolio=False, levels=levels, lanes=lanes)
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -94,7 +94,7 @@ def restore_clues(board: Board, solutions: Array, puzzles: Array, ranks: Array, 
     """Restores a few clues.
 
     Args:
-      board, solutions, puzzles, pattern: as for ``reduce_clues``.
+      board, solutions, puzzles, pattern: as in ``reduce_clues``.
       ranks: uint32[N, m], the order of the orbits; empty ones of lowest rank are restored.
 
     Returns:
@@ -109,7 +109,7 @@ def restore_clues(board: Board, solutions: Array, puzzles: Array, ranks: Array, 
 
 
 def first_ranks(ranks: Array, first: Array) -> Array:
-    """Random ranks uint32[N, m], lower where ``first``, bool[N, m], than elsewhere."""
+    """Ranks uint32[N, m] changed so that entries with ``first`` bool[N, m] come before all others."""
     return jnp.where(first, ranks >> 1, ~(ranks >> 1))
 
 
@@ -119,10 +119,10 @@ def count_clues(puzzles: Array) -> Array:
 
 
 def or_invalid(puzzles: Array, wanted: Array) -> Array:
-    """The puzzles, those not wanted replaced by INVALID ones, which need no search."""
+    """Replaces unwanted puzzles by INVALID ones, which need no search."""
     return jnp.where(wanted[:, None], puzzles, 255)
 
 
 def _given(board: Board, puzzles: Array, pattern: str) -> Array:
-    """Which orbits of the pattern hold clues, bool[N, m]."""
+    """The orbits of the pattern that have clues, bool[N, m]."""
     return puzzles[:, orbits_of(board, pattern)[:, 0]] > 0

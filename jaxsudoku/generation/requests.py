@@ -1,4 +1,4 @@
-"""What kernels of generation take and give: requests for attempts, and puzzles."""
+"""Inputs and results of the kernels of generation: requests for attempts, and puzzles."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PADDING = 0xFFFFFFFF
 
 
 class Request(NamedTuple):
-    """Attempts to make, as uint32 each.
+    """Requests for attempts; all fields are uint32.
 
     Attributes:
       number, attempt: the number of the puzzle, and of the attempt at it.
-      fewest, most: the range from which the number of clues is drawn at which removal ends.
-      enough: the number of clues at which the local search for fewer ends.
-      goal: the bits of the float32 rating at which the local search for a higher one ends.
-      steps: the most steps of local search.
+      fewest, most: the range of the number of clues at which removal ends; the number is drawn uniformly.
+      enough: the number of clues at which the local search for fewer clues ends.
+      goal: the bits of the float32 rating at which the local search for a higher rating ends.
+      steps: the maximum number of steps of local search.
     """
 
     number: Any
@@ -38,14 +38,14 @@ class Request(NamedTuple):
 
 
 class Puzzles(NamedTuple):
-    """Generated puzzles, arrays of numpy or, where results are wanted on a device, of JAX.
+    """Generated puzzles, arrays of numpy or, with results on a device, of JAX.
 
     Attributes:
       puzzles: uint8[N, cells], 0 = empty; each has exactly one solution, or with ``holes`` at least one.
       solutions: uint8[N, cells].
       clues: int32[N], number of clues.
-      rating: float32[N], as of ``rate``; NaN with ``holes``, as such puzzles are not rated. In results of a kernel, as
-        of ``rating.branch_nodes``.
+      rating: float32[N], as from ``rate``; NaN with ``holes``, as such puzzles are not rated. In results of a kernel,
+        as from ``rating.branch_nodes``.
     """
 
     puzzles: np.ndarray
@@ -74,7 +74,7 @@ class Puzzles(NamedTuple):
 
 
 class RequestItems(KernelDefaults):
-    """Base of kernels whose items are ``Request``s, uint32[B, 7], and whose results are ``Puzzles``."""
+    """Base class of kernels from ``Request``s, uint32[B, 7], to ``Puzzles``."""
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
         """A request, uint32[7]."""

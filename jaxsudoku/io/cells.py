@@ -1,4 +1,4 @@
-"""The cells of a grid as texts write them: digits, letters, numbers and blanks; and why they are no grid."""
+"""Parsing of the cells of a grid in texts: digits, letters, numbers and blanks; and causes of malformed grids."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from jaxsudoku.core.board import MAX_SIDE
 
 #: Characters that stand for a blank; so does x on boards that have no digit X.
 BLANKS = b".0*_-?"
-#: In the table of characters: what ends a puzzle, and what is no cell; both greater than any side.
+#: Values in the table of characters: the end of a puzzle, and characters that are not cells; both above any side.
 END, FOREIGN = 254, 255
 _ENDS = b" \t\n\r\v\f,;#:=|"
 _ALPHABET = string.digits + string.ascii_uppercase
 _ZEROS = frozenset((b"0", b"00"))
 _LARGEST_CHARACTER = 9  # digits beyond it are letters
-#: The most characters of a malformed text that are kept.
+#: Maximum number of characters kept of a malformed text.
 _LONGEST_TEXT = 1 << 12
-#: Surrogates that stand for no byte.
+#: Surrogates that do not encode a byte.
 _LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
 class Malformed(Exception):
-    """A text is not a grid; the message is the cause.
+    """Raised for a text that is not a grid; the message is the cause.
 
     Attributes:
-      cell: the cell that is wrong, None if none is.
+      cell: the wrong cell; None if the fault is not in one cell.
     """
 
     def __init__(self, message: str, cell: int | None = None) -> None:
@@ -40,7 +40,7 @@ class Malformed(Exception):
 
 
 class Cause(str):
-    """Why a text is not a grid.
+    """The cause why a text is not a grid.
 
     Attributes:
       text: the text, as in the input; cut off after 4,096 characters.
@@ -59,11 +59,11 @@ class Cause(str):
 
 
 class Digits(NamedTuple):
-    """How a text writes the digits of a board.
+    """The notation of a board's digits in a text.
 
     Attributes:
-      side: how many there are.
-      zero_based: whether they are counted from 0: the first is 0, and 0 is no blank.
+      side: the number of digits.
+      zero_based: whether digits are counted from 0, so that 0 is a digit and not a blank.
     """
 
     side: int
@@ -76,11 +76,11 @@ class Digits(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What a text says of a puzzle besides its filled cells.
+    """Information in a text about a puzzle besides its filled cells.
 
     Attributes:
       candidates: bool[side, cells], the digits that each cell may hold.
-      placed: bool[cells], filled cells that are not given; None for none.
+      placed: bool[cells], filled cells that are not givens; None for none.
     """
 
     candidates: np.ndarray
@@ -88,12 +88,12 @@ class Marks(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """A grid as it was read.
+    """A grid that was read from a text.
 
     Attributes:
       grid: uint8[cells], 0 = open.
-      mixed: whether it has blanks written 0 and others written in another way.
-      marks: candidates, if any are listed, and placed cells.
+      mixed: whether some blanks are written 0 and others in another way.
+      marks: candidates, if listed, and placed cells.
     """
 
     grid: np.ndarray
@@ -103,7 +103,7 @@ class Cells(NamedTuple):
 
 @functools.cache
 def character_values(digits: Digits) -> bytes:
-    """The value of each byte as a cell: 0 for a blank, ``END`` or ``FOREIGN`` for what is none."""
+    """The value of each byte as a cell: 0 for a blank, ``END`` or ``FOREIGN`` for other characters."""
     table = bytearray([FOREIGN]) * 256
     for value, character in enumerate(_ALPHABET, start=int(digits.zero_based)):
         table[ord(character)] = table[ord(character.lower())] = value
@@ -116,14 +116,14 @@ def character_values(digits: Digits) -> bytes:
 
 @functools.cache
 def blank_characters(digits: Digits) -> bytes:
-    """The characters that stand for a blank; ``0`` is the last one, if it is among them."""
+    """The characters for a blank; ``0``, if included, is the last one."""
     letters = b"xX" if _ALPHABET.index("X") + digits.zero_based > digits.side else b""
     return BLANKS.replace(b"0", b"") + letters + (b"" if digits.zero_based else b"0")
 
 
 @functools.cache
 def _token_values(digits: Digits) -> dict[bytes, int]:
-    """The value of each text that is a cell."""
+    """The value of each text that denotes a cell."""
     characters = character_values(digits)
     tokens = {bytes([byte]): value for byte, value in enumerate(characters) if value < END}
     for number in range(100):
@@ -143,27 +143,27 @@ def is_cell(text: bytes) -> bool:
 
 
 def number_of_line(cell: int) -> str:
-    """The place of a cell in a line of numbers, for messages."""
+    """The position of a cell in a line of numbers, for messages."""
     return f"number {cell + 1} of the line"
 
 
 def at_column(first: int) -> Callable[[int], str]:
-    """The place of a cell in a line with a character per cell, the first at this column, for messages."""
+    """The position of a cell in a line with one character per cell from a column on, for messages."""
     return lambda cell: f"at column {first + cell}"
 
 
 def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str] = number_of_line) -> Cells:
-    """The grid, or a row, of cells that are texts.
+    """Converts texts of cells to a grid or a row.
 
-    Letters are digits from 10 on. In a grid without 1 to 9 they are digits from 1 on, if they reach beyond the others.
+    Letters are digits from 10 on. In a grid without 1 to 9, letters that exceed the side are digits from 1 on.
 
     Args:
       tokens: a text for each cell.
-      digits: how they write digits.
-      place: names the place of a cell, for messages.
+      digits: their notation.
+      place: describes the position of a cell, for messages.
 
     Raises:
-      Malformed: a text is not a cell, or too large a digit; or letters may be digits from 1 or from 10 on.
+      Malformed: a text is not a cell or its digit is too large; or it is ambiguous whether letters count from 1 or 10.
     """
     tokens = _with_blanks(tokens, digits)
     values = check_cells(tokens, digits, place)
@@ -174,7 +174,7 @@ def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str]
     if values.max() <= digits.side:
         letter = next(token for token, value in zip(tokens, values, strict=True) if value).decode()
         raise Malformed(
-            f"the digits are letters alone: {letter!r} is {_value(letter, digits)}, or {_place_of(letter)} if they are "
+            f"all digits are letters: {letter!r} is {_value(letter, digits)}, or {_place_of(letter)} if they are "
             "counted from A: write numbers"
         )
     letters = {token for token in tokens if token.isalpha()}
@@ -186,14 +186,14 @@ def grid_of(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str]
 
 
 def _with_blanks(tokens: Sequence[bytes], digits: Digits) -> Sequence[bytes]:
-    """The cells with a dot for x, which among numbers of two digits is a blank on boards of any side."""
+    """The cells with x replaced by a dot: among two-digit numbers it is a blank on boards of any side."""
     if b"x" not in blank_characters(digits) and any(len(token) > 1 and token.isdigit() for token in tokens):
         return [b"." if token in (b"x", b"X") else token for token in tokens]
     return tokens
 
 
 def check_cells(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], str] = number_of_line) -> np.ndarray:
-    """Values of cells, uint8, which are above the side only if letters may be counted from A; raises as ``grid_of``."""
+    """Values of cells, uint8, above the side only if letters may be counted from A; raises as ``grid_of``."""
     table, tokens = _token_values(digits), _with_blanks(tokens, digits)
     found = bytes(table.get(token, FOREIGN) for token in tokens)
     values = np.frombuffer(found, np.uint8)
@@ -210,7 +210,7 @@ def check_cells(tokens: Sequence[bytes], digits: Digits, place: Callable[[int], 
 
 
 def _letters_alone(tokens: Sequence[bytes], values: np.ndarray, digits: Digits) -> bool:
-    """Whether all digits are letters, which reach no further than they do when counted from A."""
+    """Whether all digits are letters, and none exceeds the side when counted from A."""
     filled = values[values > 0]
     if digits.zero_based or not len(filled) or filled.min() <= _LARGEST_CHARACTER:
         return False
@@ -218,7 +218,7 @@ def _letters_alone(tokens: Sequence[bytes], values: np.ndarray, digits: Digits) 
 
 
 def _lettered(tokens: Sequence[bytes], digits: Digits) -> np.ndarray:
-    """Values of cells whose digits are letters counted from A; ``FOREIGN`` for what is none."""
+    """Values of cells with letters counted from A; ``FOREIGN`` for other texts."""
     table = {} if digits.zero_based else _letter_values(digits)
     return np.frombuffer(bytes(table.get(token, FOREIGN) for token in tokens), np.uint8)
 
@@ -241,10 +241,10 @@ def _place_of(letter: str) -> int:
 
 
 def listed_by_place(text: bytes, digits: Digits) -> Marks | None:
-    """The candidates of a text with ``side`` characters for each cell, the k-th of them the digit k or a blank.
+    """The candidates of a text with ``side`` characters per cell; the k-th is the digit k or a blank.
 
     Returns:
-      The candidates; None if the text has another form, or a cell without any.
+      The candidates; None if the text has another form, or a cell has none.
     """
     side = digits.side
     if len(text) != side**3:
@@ -261,7 +261,7 @@ def listed_by_place(text: bytes, digits: Digits) -> Marks | None:
 
 
 def sides_by_place(text: bytes) -> list[int]:
-    """The sides of boards whose candidates a text may list, as ``listed_by_place`` reads them."""
+    """The possible sides of the board of a text in the form of ``listed_by_place``."""
     side = round(len(text) ** (1 / 3))
     return [side] if 1 < side <= MAX_SIDE and listed_by_place(text, Digits(side)) is not None else []
 
@@ -273,14 +273,14 @@ def filled_cells(marks: Marks) -> np.ndarray:
 
 
 def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
-    """The cells of a text separated by commas, semicolons or tabs, where an empty field is a blank.
+    """The cells of a text separated by commas, semicolons or tabs; an empty field is a blank.
 
     Args:
       text: the text.
-      count: the number of cells, after which a delimiter may stand; None for any number from two on.
+      count: the number of cells; a further delimiter may follow. None for any number from two on.
 
     Returns:
-      The cells, None if the text has another form.
+      The cells; None if the text has another form.
     """
     for separator in (b",", b";", b"\t"):
         further = text.count(separator) + 1 - (count or 0)
@@ -295,7 +295,7 @@ def separated(text: bytes, count: int | None = None) -> list[bytes] | None:
 
 
 def is_shifted(text: bytes, count: int) -> bool:
-    """Whether a text has a delimiter more than ``separated`` needs, and both its first and last fields are empty."""
+    """Whether a text has one delimiter too many for ``separated``, and its first and last fields are empty."""
     text = text.strip(b" \r\n\v\f")
     ends = {text[:1], text[-1:]}
     return len(ends) == 1 and ends <= {b",", b";", b"\t"} and text.count(text[:1]) == count and len(text) > count
@@ -303,12 +303,12 @@ def is_shifted(text: bytes, count: int) -> bool:
 
 #: The cause for a grid that ``is_shifted``.
 SHIFTED = (
-    "a delimiter stands before the first cell or after the last one, and both these fields are empty: leave it out"
+    "one delimiter too many, before the first cell or after the last one, as both these fields are empty: leave it out"
 )
 
 
 def split_row(row: bytes, side: int) -> list[bytes] | None:
-    """The cells of a drawn row without its frame; None if it has another number of cells or foreign characters."""
+    """The cells of a drawn row without its frame; None if their number is wrong or other characters occur."""
     if (fields := separated(row, side)) is not None:
         return fields
     numbers = row.split()

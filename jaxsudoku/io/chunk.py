@@ -1,4 +1,4 @@
-"""Chunks of puzzles, and the errors of lines that hold none."""
+"""Chunks of puzzles, and errors of malformed lines."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .cells import Cause, Marks
 from .decode import Decoded
 from .grid_text import format_lines
 
-#: What is done with malformed puzzles: an error is raised, or the rows are marked.
+#: Treatment of malformed puzzles: raise an error, or mark the rows.
 Errors = Literal["raise", "mark"]
-#: How many errors a message quotes before it only counts them.
+#: Number of errors quoted in a message; further ones are only counted.
 QUOTED_ERRORS = 5
 
 
@@ -30,13 +30,13 @@ def check_errors(errors: str) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class LineError:
-    """Why a line holds no puzzle; ``str()`` gives ``file:line: cause``.
+    """The error of a line without a valid puzzle; ``str()`` gives ``file:line: cause``.
 
     Attributes:
       source: name of the file, ``<stdin>`` for the standard input.
       line: number of the line, counted from 1 (the row of the table for Parquet).
-      cause: what is wrong with it.
-      text: the text in the place of the puzzle; None where it is no single text, as of a drawn grid.
+      cause: the cause.
+      text: the malformed text; None if it is not a single text, as for a drawn grid.
     """
 
     source: str
@@ -49,7 +49,7 @@ class LineError:
 
 
 class PuzzleFileError(ValueError):
-    """An input that can't be read, or only in part.
+    """Raised for an input that can't be read, or only in part.
 
     Attributes:
       errors: tuple of ``LineError``, one for each malformed puzzle.
@@ -63,7 +63,7 @@ class PuzzleFileError(ValueError):
 
     @classmethod
     def of_lines(cls, errors: Sequence[LineError], grids: np.ndarray) -> PuzzleFileError:
-        """The error that quotes the first malformed lines and counts all of them."""
+        """An error that quotes the first malformed lines and counts all of them."""
         quoted = [str(error) for error in errors[:QUOTED_ERRORS]]
         if len(errors) > QUOTED_ERRORS:
             quoted.append(f"... and {len(errors) - QUOTED_ERRORS} more")
@@ -71,7 +71,7 @@ class PuzzleFileError(ValueError):
 
 
 class NoPuzzlesError(PuzzleFileError):
-    """An input of another kind, which holds no puzzles."""
+    """Raised for an input of another kind, without puzzles."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -87,8 +87,8 @@ class Chunk:
         Parquet columns of booleans, floats or integers (unsigned ones up to 32 bits), which keep their types, with None
         for null.
       start: index of the first puzzle in the input.
-      marks: candidates and placed cells, by row, of puzzles that the input tells them of.
-      mixed: bool[n], puzzles with blanks written 0 and others written in another way; None if there are none.
+      marks: candidates and placed cells, by row, of puzzles for which the input lists them.
+      mixed: bool[n], puzzles with some blanks written 0 and others in another way; None if there are none.
     """
 
     grids: np.ndarray
@@ -130,14 +130,14 @@ class Chunk:
 
     @property
     def listed(self) -> np.ndarray:
-        """Whether an open cell of a puzzle may not hold every digit, bool[n]."""
+        """Whether puzzles have an open cell with fewer candidates than all digits, bool[n]."""
         found = np.zeros(len(self), bool)
         for row, marks in self.marks.items():
             found[row] = self.good[row] and not marks.candidates[:, self.grids[row] == 0].all()
         return found
 
     def candidates_of(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The digits that each cell of some puzzles may hold, bool[rows, side, cells]: all, where none are listed."""
+        """The candidates of some puzzles, bool[rows, side, cells]; all digits if none are listed."""
         side = round(self.grids.shape[1] ** 0.5)
         found = all_candidates(self.grids[rows], side)
         for at, row in enumerate(rows):
@@ -158,7 +158,7 @@ class Chunk:
 
         Args:
           source: name of the file.
-          causes: the cause of each of these rows, with its text where it is a ``Cause``.
+          causes: causes by row; a ``Cause`` includes the text.
         """
         if not causes:
             return self
@@ -171,17 +171,17 @@ class Chunk:
         return dataclasses.replace(self, grids=grids, good=good, errors=tuple(errors))
 
     def _text(self, row: int, cause: str) -> str | None:
-        """The text of a row that turns out to be malformed."""
+        """The text of a malformed row."""
         if isinstance(cause, Cause):
             return cause.text
         if not self.good[row]:
             return None
-        grid = self.grids[row : row + 1]  # well formed, but wrong for another reason
+        grid = self.grids[row : row + 1]  # well-formed, but invalid for another reason
         return format_lines(grid, math.isqrt(grid.size)).decode().strip()
 
     @property
     def causes(self) -> dict[int, str]:
-        """What is wrong with the malformed rows."""
+        """The causes of malformed rows, by row."""
         rows = np.flatnonzero(~self.good).tolist()
         return {row: error.cause for row, error in zip(rows, self.errors, strict=True)}
 
@@ -193,7 +193,7 @@ class Chunk:
 
     @staticmethod
     def join(chunks: Sequence[Chunk]) -> Chunk:
-        """One chunk of several consecutive ones, at least one, all with the same extra columns."""
+        """Joins consecutive chunks, at least one, all with the same extra columns."""
         if len(chunks) == 1:
             return chunks[0]
         return Chunk(
@@ -222,7 +222,7 @@ def _joined_mixed(chunks: Sequence[Chunk]) -> np.ndarray | None:
 
 
 def rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:
-    """The puzzles after the first ``skip``, in chunks of ``size``; a failure is raised after those before it."""
+    """The puzzles after the first ``skip``, in chunks of ``size``; errors are raised after all puzzles before them."""
     held: list[Chunk] = []
     count = 0
     start = skip

@@ -1,4 +1,4 @@
-"""The columns of a table: which one holds the puzzles, and which are carried along."""
+"""Selection of a table's columns: the column of puzzles, and columns to carry along."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .chunk import PuzzleFileError
 
-#: Names of the column that holds the puzzles, the preferred one first; the others are those of well-known sets.
+#: Names of the column of puzzles, the preferred one first; the others are used by well-known data sets.
 PUZZLE_COLUMNS = ("puzzle", "quizzes", "question")
 #: Names of a column of known solutions, in the same order.
 KNOWN_SOLUTION_COLUMNS = ("solution", "solutions", "answer")
@@ -21,9 +21,9 @@ BOARD_COLUMN = "board"
 SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
 #: The columns of a table of counted solutions, before those carried along from the input.
 COUNT_COLUMNS = ("puzzle", "count", "status", "iterations")
-#: Columns of our own outputs: by default they are not carried along, as new answers replace them.
+#: Columns of our own outputs, by default not carried along, as new answers replace them.
 ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
-#: Names that a message quotes.
+#: Number of names quoted in a message.
 _SHOWN = 20
 _KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
 
@@ -43,11 +43,11 @@ class Columns(NamedTuple):
 
 
 def choose_columns(names: Iterable[str], place: str, column: str | None, keep: Collection[str] = ()) -> Columns:
-    """Finds the column of puzzles, or the only one, and those to carry along: all others but answers not in ``keep``.
+    """Finds the column of puzzles (or the only one), and those to carry along: all others but answers not in ``keep``.
 
     Args:
-      names: of the columns.
-      place: where they stand, for messages.
+      names: names of the columns.
+      place: the location of the names, for messages.
       column: name of the column of puzzles, None for one of ``PUZZLE_COLUMNS``.
       keep: columns of answers to carry along.
 
@@ -81,12 +81,12 @@ def _listed(names: list[str]) -> str:
 
 
 def further_columns(names: Iterable[str], column: str | None) -> tuple[str, ...]:
-    """All columns but that of puzzles, answers included; raises as ``choose_columns`` does."""
+    """All columns except that of puzzles, answers included; raises as ``choose_columns`` does."""
     return tuple(choose_columns(names, "header", column, (*PUZZLE_COLUMNS, *ANSWER_COLUMNS)).extras)
 
 
 def plain_names(names: Iterable[str]) -> list[str]:
-    """Names of columns without surrounding white space; the names that are known here in lower case."""
+    """Names of columns without surrounding white space; names known here in lower case."""
     names = [name.strip() for name in names]
     return [name.lower() if name.lower() in _KNOWN else name for name in names]
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from .chunk import PuzzleFileError
 
-#: Largest number of bytes that a decoder gives at a time.
+#: Maximum number of bytes that a decoder returns at a time.
 _OUTPUT = 1 << 20
-#: Bytes that the package zstandard takes at a time, as it has no limit for its output.
+#: Bytes passed to the package zstandard at a time, as it can't limit its output.
 _ZSTD_INPUT = 1 << 12
-#: Bytes at the beginning of data that are enough to detect the compression.
+#: Number of first bytes needed to detect the compression.
 MAGIC_LENGTH = 10
 
 
@@ -37,7 +37,7 @@ class _Decoder:
 
     @property
     def rest(self) -> bytes:
-        """What followed the member in the last piece."""
+        """The bytes after the member in the last piece."""
         return bytes(self._inner.unused_data) if self._inner.eof else b""
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
@@ -126,7 +126,7 @@ COMPRESSIONS = (
 
 
 def compression_of(head: bytes) -> Compression | None:
-    """The compression of data that begin with ``head``, None if they are not compressed."""
+    """The compression of data that begin with ``head``; None if they are not compressed."""
     return next((kind for kind in COMPRESSIONS if kind.magic.match(head)), None)
 
 
@@ -134,7 +134,7 @@ def decompress(kind: Compression, pieces: Iterable[bytes], name: str) -> Iterato
     """Decompresses data of one or more members, each piece as soon as possible.
 
     Raises:
-      PuzzleFileError: the data are truncated or damaged; all that could be decompressed is given first.
+      PuzzleFileError: the data are truncated or damaged; raised after everything that could be decompressed.
       ImportError: the package for the compression is missing.
     """
     decoder = kind.decoder()

@@ -1,7 +1,7 @@
-"""CSV: puzzles in a column of a table separated by commas, semicolons or tabs; and writing tables with commas.
+"""CSV: reads puzzles from a column of a table separated by commas, semicolons or tabs; writes tables with commas.
 
 Quoted fields may be long, contain newlines, and lack their closing quote. Blocks without quotes, comments or blank
-lines are read with numpy, all others with the csv module.
+lines are read with numpy, others with the csv module.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from .header import BoardCheck
 from .lines import line_spans
 from .source import LONGEST_LINE
 
-#: What may separate fields, the most common one first.
+#: Delimiters of fields, the most common one first.
 DELIMITERS = (b",", b";", b"\t")
 
 #: It has two letters, so that a cell or its name, as r1, is none.
 _COLUMN_NAME = re.compile(r"[A-Za-z_][^\WA-Za-z_]*+[A-Za-z_][\w .-]*+")
 #: The name of a column without others: no title, which may have digits after it.
 _SINGLE_NAME = re.compile(rb'"?[A-Za-z_]{3,}+"?')
-#: The csv module has one limit for the length of fields, shared by all threads.
+#: Lock for the csv module's limit of the length of fields, which all threads share.
 _LIMIT = threading.Lock()
 
 
@@ -52,7 +52,7 @@ class CsvTable(Format):
 
     Args:
       start: the beginning of the input.
-      delimiter: what separates fields, one character.
+      delimiter: the delimiter of fields, one character.
     """
 
     name = "CSV"
@@ -150,7 +150,7 @@ class CsvTable(Format):
                 yield from self._to_other_header(chunk, names, columns.puzzle)
 
     def _to_other_header(self, chunk: Chunk, names: list[str], puzzle: int) -> Iterator[Chunk]:
-        """The chunk up to the header of a table with other columns, which is raised: files may be joined."""
+        """The chunk up to the header of a table with other columns, and the error for it; for joined files."""
         others = {*KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, *(map(str.lower, names) if chunk.errors else ())}
         others -= {names[puzzle].lower(), *PUZZLE_COLUMNS}
         for error in chunk.errors:
@@ -164,14 +164,14 @@ class CsvTable(Format):
         yield chunk
 
     def _plain_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Chunk | None:
-        """The chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""
+        """Reads the chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""
         raw = np.frombuffer(block, np.uint8)
         starts, ends = line_spans(block)
         delimiters = np.flatnonzero(raw == ord(self.delimiter))
         if b'"' in block or len(delimiters) != len(ends) * (columns.width - 1):
             return None
         ends = ends - (raw[ends - 1] == ord("\r"))
-        further = raw[ends - 1] == ord("\r")  # the csv module drops them all
+        further = raw[ends - 1] == ord("\r")  # the csv module drops all of them
         blank = np.isin(raw[starts], np.frombuffer(b" \t", np.uint8))
         if columns.width == 1 and any(block[starts[row] : ends[row]].isspace() for row in np.flatnonzero(blank)):
             return None
@@ -191,7 +191,7 @@ class CsvTable(Format):
         return Chunk.of(read, np.arange(line, line + len(starts)), self.start.name, extras)
 
     def _quoted_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Iterator[Chunk]:
-        """The chunk of a block with the csv module; a record that it can't read is raised after those before it."""
+        """Reads the chunk of a block with the csv module; errors are raised after all records before them."""
         records: list[list[str]] = []
         numbers: list[int] = []
         misfits: dict[int, str] = {}
@@ -201,7 +201,7 @@ class CsvTable(Format):
         with csv_reader(lines, self.delimiter) as reader:
             try:
                 for record in reader:
-                    # a quoted # begins no comment
+                    # a quoted # does not begin a comment
                     if record and not lines[start].startswith("#") and (len(record) > 1 or record[0].strip()):
                         if len(record) == columns.width + 1 and not record[-1].strip():
                             record.pop()  # a delimiter at the end
@@ -225,7 +225,7 @@ class CsvTable(Format):
 
 
 def _is_grid(text: str, side: int) -> bool:
-    """Whether a text is as long as a grid, of a board from 4x4 on whose cells it has if the side is not known yet."""
+    """Whether a text has the length of a grid; if the side is unknown (0), of any board from 4x4 on."""
     if side:
         return len(text) == side * side
     side = math.isqrt(len(text))
@@ -241,13 +241,13 @@ def column_names(line: bytes, delimiter: bytes) -> list[str]:
     """The names in a header; none if it is malformed."""
     try:
         return [field.strip() for field in read_record(line, delimiter)]
-    except csv.Error:  # a carriage return within the line, which then has no names of columns
+    except csv.Error:  # a carriage return within the line: these are not names of columns
         return []
 
 
 @contextlib.contextmanager
 def csv_reader(lines: Iterable[str], delimiter: bytes) -> Iterator[Any]:
-    """A ``csv.reader``, to be used within the block, of fields as long as ``whole_records`` allows."""
+    """A context with a ``csv.reader`` that allows fields as long as ``whole_records`` does."""
     with _LIMIT:
         before = csv.field_size_limit()
         csv.field_size_limit(max(before, 2 * LONGEST_LINE))
@@ -258,14 +258,14 @@ def csv_reader(lines: Iterable[str], delimiter: bytes) -> Iterator[Any]:
 
 
 def read_record(record: bytes, delimiter: bytes = b",") -> list[str]:
-    """The fields of one record, none of an empty one; raises ``csv.Error`` if it is malformed."""
+    """The fields of one record, empty for an empty record; raises ``csv.Error`` if it is malformed."""
     text = record.decode(errors="surrogateescape").rstrip("\r\n")
     with csv_reader([text], delimiter) as reader:
         return next(reader, [])
 
 
 def record_end(data: bytes, start: int, delimiter: bytes) -> int:
-    """Where the record that begins at ``start``, the beginning of a line, ends: at a newline outside of quotes."""
+    """The end of the record that begins at ``start``, the beginning of a line: a newline outside of quotes."""
     end = data.index(b"\n", start)
     if b'"' not in data[start:end]:
         return end
@@ -277,7 +277,7 @@ def record_end(data: bytes, start: int, delimiter: bytes) -> int:
 
 
 class WithinQuotes:
-    """Tells whether a place in whole records lies within a quoted field; looks at the same records once.
+    """Whether a position in whole records is within a quoted field; caches the analysis of the last records.
 
     Args:
       delimiter: what separates fields, one character.
@@ -296,7 +296,7 @@ class WithinQuotes:
 
 
 def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Iterator[bytes]:
-    """Blocks of whole lines, cut anew so that no quoted field extends from one to the next.
+    """Cuts blocks of whole lines again so that no quoted field extends over two blocks.
 
     Args:
       blocks: blocks of whole lines.
@@ -304,8 +304,8 @@ def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Itera
       delimiter: what separates fields, one character.
 
     Raises:
-      PuzzleFileError: a quote is never closed, or is closed on a later line in the middle of a field, which happens if
-        one is missing; the message names the line where it was opened. All records before come first.
+      PuzzleFileError: a quote is never closed, or is closed on a later line in the middle of a field because one is
+        missing; the message names the line of the opening quote. Raised after all records before it.
     """
     held, line = b"", 1
 
@@ -327,7 +327,7 @@ def whole_records(blocks: Iterator[bytes], name: str, delimiter: bytes) -> Itera
 
 
 def _split(data: bytes, delimiter: bytes) -> tuple[int, int | None, bool]:
-    """Where the last whole record ends; where a quote after it is opened but not closed; whether it never can be."""
+    """The end of the last whole record; the position of an open quote after it; whether it can't be closed any more."""
     ends = (delimiter, b"\r", b"\n", b"")
     record = done = 0
     for match in _quoted_field(delimiter).finditer(data):
@@ -344,12 +344,12 @@ def _split(data: bytes, delimiter: bytes) -> tuple[int, int | None, bool]:
 
 @functools.cache
 def _quoted_field(delimiter: bytes) -> re.Pattern[bytes]:
-    """A quoted field after the start of a line or a delimiter; the second group is empty if it is not closed."""
+    """Pattern of a quoted field after the start of a line or a delimiter; the second group is empty if not closed."""
     return re.compile(rb"(?:\A|[\r\n" + re.escape(delimiter) + rb'])(")(?:[^"]++|"")*+("|\Z)')
 
 
 def csv_header(names: Iterable[str]) -> bytes:
-    """The first line of a CSV with these columns."""
+    """The header of a CSV with these columns."""
     return f"{_quoted([names])[0]}\n".encode(errors="surrogateescape")
 
 
@@ -357,8 +357,8 @@ def csv_records(plain: Sequence[Iterable[str]], others: Sequence[Iterable[Any]])
     """The records of a CSV, at least one.
 
     Args:
-      plain: the first columns, whose fields need no quotes: joining them is five times as fast as the csv module.
-      others: the columns after them, of values that the csv module accepts.
+      plain: the first columns, whose fields need no quotes; joining them is five times as fast as the csv module.
+      others: the columns after them, with values that the csv module accepts.
     """
     records: Iterable[str]
     if not others:
@@ -371,7 +371,7 @@ def csv_records(plain: Sequence[Iterable[str]], others: Sequence[Iterable[Any]])
 
 
 def needs_quotes(texts: Iterable[str]) -> bool:
-    """Whether a field of a column has to be quoted."""
+    """Whether any field of a column needs quotes."""
     text = "".join(texts)
     return any(character in text for character in ',"\r\n')
 

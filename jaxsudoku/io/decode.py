@@ -1,4 +1,4 @@
-"""Decodes texts that hold a grid each: blocks of them with numpy, those of rarer forms one by one."""
+"""Decodes texts of one grid each: blocks of common forms with numpy, rarer forms one by one."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from .grid_text import NO_GRID
 from .library import decode_line, decode_marked, is_marked
 
 _WORD = re.compile(rb"[^\s,;:=|]+")
-#: What may separate the rows of a grid in one text.
+#: Separators of rows of a grid in one text.
 _ROWS = re.compile(rb"[\s,;|/]+")
 _PART = 1 << 16  # bytes of a block that are looked at together
-#: Texts of a block that are read one by one before those of the same form are looked for.
+#: Number of texts of a block that are read one by one before searching for others of the same form.
 _FEW = 16
 _MOST_WORDS = 8
 
@@ -50,9 +50,9 @@ class Decoded:
     Attributes:
       grids: uint8[n, cells], zeros for malformed texts.
       good: bool[n], False for these.
-      mixed: bool[n], grids with blanks written 0 and others written in another way; None if there are none.
-      causes: why texts are malformed, by row.
-      marks: what texts say besides the filled cells, by row.
+      mixed: bool[n], grids with some blanks written 0 and others in another way; None if there are none.
+      causes: causes of malformed texts, by row.
+      marks: candidates and placed cells, by row, of texts that list them.
     """
 
     grids: np.ndarray
@@ -62,7 +62,7 @@ class Decoded:
     marks: dict[int, Marks] = dataclasses.field(default_factory=dict)
 
     def put(self, row: int, read: Callable[[], Cells], text: bytes | str | None) -> None:
-        """Reads the grid of a row; if it is malformed, keeps the cause, and the text if it is one."""
+        """Stores the grid of a row, or the cause if it is malformed, with the text if known."""
         try:
             grid, mixed, marks = read()
         except Malformed as cause:
@@ -81,12 +81,12 @@ class Decoded:
 
 
 def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits) -> Decoded:
-    """Decodes the spans of a block that have a character per cell, then nothing or the end of a word.
+    """Decodes the spans of a block that have one character per cell, then nothing or the end of a word.
 
     Args:
       data: the block.
       starts, ends: int64[n], the span of each text in it.
-      digits: how they write digits.
+      digits: their notation.
 
     Returns:
       The grids; spans of another form are not good, and have no causes yet.
@@ -97,7 +97,7 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digi
     good = lengths >= cells
     if not good.any():
         return Decoded(np.zeros((len(starts), cells), np.uint8), good)
-    # Spans too short for a grid may lie at the end of the block: any window replaces them until they are zeroed.
+    # Spans too short for a grid may be at the end of the block: any window replaces them until they are zeroed.
     inside = np.where(good, starts, 0)
     grids = sliding_window_view(values, cells)[inside]
     after = values[np.minimum(inside + cells, len(values) - 1)]
@@ -120,11 +120,11 @@ def decode_spans(data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digi
 
 
 def _mixed(data: bytes, starts: np.ndarray, digits: Digits) -> np.ndarray | None:
-    """Whether blanks of two kinds are among the ``cells`` characters after places in a block; None if nowhere."""
+    """Whether the ``cells`` characters from each position on have blanks of two kinds; None if none have."""
     others = blank_characters(digits).removesuffix(b"0")
     if b"0" not in data or not any(byte in data for byte in others):
         return None
-    kinds = sorted((b"0", others), key=lambda kind: len(_places(data[:_PART], kind)))  # the rarer is often not in grids
+    kinds = sorted((b"0", others), key=lambda kind: len(_places(data[:_PART], kind)))  # the rarer is often absent
     found = np.ones(len(starts), bool)
     for kind in kinds:
         places = _places(data, kind)
@@ -138,7 +138,7 @@ def _mixed(data: bytes, starts: np.ndarray, digits: Digits) -> np.ndarray | None
 
 
 def _places(data: bytes, characters: bytes) -> np.ndarray:
-    """Where some characters are in a block, int64[m]; in parts, whose memory is used again."""
+    """Positions of some characters in a block, int64[m]; computed in parts, whose memory is reused."""
     raw, kinds = np.frombuffer(data, np.uint8), [byte for byte in characters if byte in data]
     found = [
         np.flatnonzero(functools.reduce(np.bitwise_or, [raw[at : at + _PART] == byte for byte in kinds])) + at
@@ -148,13 +148,13 @@ def _places(data: bytes, characters: bytes) -> np.ndarray:
 
 
 def _smaller_side(side: int) -> int:
-    """The side of a smaller board whose candidates have as many characters as a grid, 0 if there is none."""
+    """The side of a smaller board whose lists of candidates have as many characters as a grid; 0 if none."""
     root = round(side ** (2 / 3))
     return root if root**3 == side * side else 0
 
 
 def _before_deleted(data: bytes, ends: np.ndarray) -> np.ndarray:
-    """Whether deleted candidates seem to follow places in a block, bool[n]: a colon, and a space or three digits."""
+    """Whether deleted candidates seem to follow each end, bool[n]: a colon, then a space or three digits."""
     padded = np.frombuffer(data + b"\n" * 5, np.uint8)
     found: np.ndarray = np.isin(padded[ends + 4], np.frombuffer(b" :,", np.uint8))
     for at in (1, 2, 3):
@@ -164,11 +164,11 @@ def _before_deleted(data: bytes, ends: np.ndarray) -> np.ndarray:
 
 
 def decode_even(block: bytes, digits: Digits) -> np.ndarray | None:
-    """Decodes a block of lines that have exactly a digit or one kind of blank per cell, the most common form.
+    """Decodes a block of lines with exactly one digit or one kind of blank per cell, the most common form.
 
     Args:
       block: whole lines.
-      digits: how they write digits, of one character each.
+      digits: their notation, one character each.
 
     Returns:
       uint8[n, cells], or None if some line has another form.
@@ -185,7 +185,7 @@ def decode_even(block: bytes, digits: Digits) -> np.ndarray | None:
 
 
 def decode_rest(found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits) -> Decoded:
-    """Decodes the spans that ``decode_spans`` left, of any form that ``decode_text`` accepts; changes ``found``."""
+    """Decodes spans that ``decode_spans`` did not, of any form that ``decode_text`` accepts; modifies ``found``."""
 
     def one_by_one(rows: list[int]) -> None:
         for row in rows:
@@ -210,7 +210,7 @@ def decode_block(block: bytes, starts: np.ndarray, ends: np.ndarray, digits: Dig
 
 
 def decode_texts(texts: Sequence[bytes], digits: Digits) -> Decoded:
-    """As ``decode_block``, for a sequence of texts."""
+    """``decode_block`` for a sequence of texts."""
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
     starts = np.concatenate([[0], ends])[: len(ends)]
     return decode_block(b"".join(texts), starts, ends, digits)
@@ -220,7 +220,7 @@ def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict
     """A column of text (or None) as grids, the inverse of ``grid_column``.
 
     Returns:
-      uint8[n, cells], zeros for a missing or malformed grid; and the causes of the malformed ones, by row.
+      uint8[n, cells], zeros for missing or malformed grids; and the causes of malformed ones, by row.
     """
     encoded = [("" if value is None else str(value).strip()).encode(errors="surrogateescape") for value in values]
     found = decode_texts(encoded, Digits(side))
@@ -230,8 +230,8 @@ def read_grid_column(values: Sequence[Any], side: int) -> tuple[np.ndarray, dict
 def decode_text(text: bytes, digits: Digits) -> Cells:
     """Decodes one text.
 
-    It has a character or a number per cell, rows or other groups of cells, ``side`` characters per cell that list its
-    candidates, or is a line of HoDoKu's library. Words may stand before a puzzle with a character per cell.
+    The text has one character or number per cell, rows or other groups of cells, ``side`` characters per cell that list
+    its candidates, or is a line of HoDoKu's library. Words may precede a puzzle with one character per cell.
 
     Raises:
       Malformed: with the cause.
@@ -267,7 +267,7 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
         raise Malformed(wrong_length(len(numbers), side))
     if len(first) == 2 * cells:
         raise Malformed(
-            f"{2 * cells} characters: a puzzle and the map of its regions? Give puzzles alone, and their board by name "
+            f"{2 * cells} characters: a puzzle and the map of its regions? Give only puzzles, and name their board "
             "(--board jigsaw:MAP)"
         )
     _check_characters(text, offset, len(first), digits)
@@ -275,7 +275,7 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
 
 
 def is_puzzle(text: bytes, side: int) -> bool:
-    """Whether a text holds a puzzle of a board of this side, with digits from 1 on; of side 0 none does."""
+    """Whether a text is a puzzle of a board of this side, with digits from 1 on; False for side 0."""
     if not side:
         return False
     try:
@@ -286,28 +286,28 @@ def is_puzzle(text: bytes, side: int) -> bool:
 
 
 def _check_characters(text: bytes, start: int, count: int, digits: Digits) -> None:
-    """Raises Malformed if some of so many characters from a place on is no cell."""
+    """Raises Malformed if one of ``count`` characters from ``start`` on is not a cell."""
     foreign = text[start : start + count].translate(character_values(digits)).find(bytes([FOREIGN]))
     if foreign >= 0:
         raise Malformed(f"{_name(text, start + foreign)} at column {start + foreign + 1} is not a cell")
 
 
 def _of_characters(text: bytes, start: int, digits: Digits) -> Cells:
-    """The grid with a character per cell that begins after so many bytes of a text."""
+    """The grid with one character per cell that begins at the byte ``start`` of a text."""
     _check_characters(text, start, digits.cells, digits)
     word = text[start : start + digits.cells]
     smaller = round(len(word) ** (1 / 3))
     if listed_by_place(word, Digits(smaller)) is not None:
         side = digits.side
         raise Malformed(
-            f"{len(word)} cells of a {side}x{side} board, or the candidates of a {smaller}x{smaller} board, as each "
-            "digit is at its place"
+            f"{len(word)} cells of a {side}x{side} board, or candidates of a {smaller}x{smaller} board, as each digit "
+            "is at its place"
         )
     return grid_of([word[cell : cell + 1] for cell in range(len(word))], digits, at_column(start + 1))
 
 
 def _check_full(text: bytes, grid: np.ndarray, digits: Digits) -> None:
-    """Raises Malformed if a line with a full grid goes on with a puzzle that it may solve."""
+    """Raises Malformed if a full grid is followed on its line by a puzzle that it may solve."""
     later = _WORD.finditer(text.split(b"#")[0], len(text) - len(text.lstrip()) + digits.cells)
     for word in later:
         values = np.frombuffer(word[0].translate(character_values(digits)), np.uint8)
@@ -321,9 +321,9 @@ def _check_full(text: bytes, grid: np.ndarray, digits: Digits) -> None:
 
 
 def _later_word(text: bytes, digits: Digits) -> re.Match[bytes] | None:
-    """The puzzle, with a character per cell and blanks, after some words of a line which are no grid nor a part of one.
+    """The puzzle, with one character per cell and blanks, after words that are not a grid or part of one.
 
-    A full grid after other words may be the solution of a damaged puzzle, and is none.
+    A full grid after other words is not accepted, as it may be the solution of a damaged puzzle.
     """
     table = character_values(digits)
     body = text.split(b"#")[0]
@@ -339,14 +339,14 @@ def _later_word(text: bytes, digits: Digits) -> re.Match[bytes] | None:
 def _decode_later(
     found: Decoded, data: bytes, starts: np.ndarray, ends: np.ndarray, digits: Digits, before: int
 ) -> None:
-    """Decodes the spans left in which a puzzle with blanks follows so many ends of words; changes ``found``."""
+    """Decodes remaining spans in which a puzzle with blanks follows ``before`` words; modifies ``found``."""
     stops = np.flatnonzero(np.frombuffer(data.translate(character_values(digits)), np.uint8) == END)
     left = np.flatnonzero(~found.good)
     first = np.searchsorted(stops, starts[left])
     left, first = left[first + before <= len(stops)], first[first + before <= len(stops)]
     between = np.frombuffer(data, np.uint8)[stops[first[:, None] + np.arange(before)]]
     others = between == ord("#")
-    others[:, 0] |= stops[first] == starts[left]  # a colon there begins a line of HoDoKu's library
+    others[:, 0] |= stops[first] == starts[left]  # a colon begins a line of HoDoKu's library
     begins = stops[first + before - 1] + 1
     near = (begins - starts[left] <= digits.cells // 2) & (begins < ends[left]) & ~others.any(axis=1)
     left, begins = left[near], begins[near]

@@ -1,4 +1,4 @@
-"""Grids drawn over several lines, with or without frames and titles, as digits, separated cells, or pencil marks."""
+"""Parsing of grids drawn over several lines, with or without frames and titles: digits, cells, or pencil marks."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _TITLE = re.compile(
 )
 #: A line with the size of a board, or another number.
 _SIZE = re.compile(rb"\s*+(?:[A-Za-z]++\s*+[=:]\s*+)?(\d++)(?:(?:\s*+[x*,]\s*+|\s++)(\d++))?[\s:]*+")
-#: A number that stands for a title, also as in "No. 1", "(1)", "=== 1 ===" and "1/50".
+#: A number as a title, also as in "No. 1", "(1)", "=== 1 ===" and "1/50".
 _NUMBER = re.compile(
     rb"[\s*=#(\[<-]*+(?:[A-Za-z]{1,3}[\s\x80-\xff]*+\.?\s*+)?\d++(?:[/. ]\d++|st|nd|rd|th)?[.:]?[\s*=)\]>-]*+"
 )
-#: The most grids without anything between them, which are held back until their end shows where each begins.
+#: Maximum number of grids without separators, which are held back until their end shows where each begins.
 _MOST_DENSE = 1 << 14
 
 
 class _Blanks(NamedTuple):
-    """What stands for blanks besides the usual characters.
+    """Notations for blanks besides the usual characters.
 
     Attributes:
       dashes: a line of ``side`` dashes is a row of blanks rather than a frame.
-      spaces: so is a line of spaces between bars.
+      spaces: whether a line of spaces between bars is a row of blanks.
     """
 
     dashes: bool
@@ -49,7 +49,7 @@ class Drawn(Format):
 
     Args:
       start: the beginning of the input.
-      blanks: what stands for blanks.
+      blanks: the notation of blanks.
     """
 
     name = "drawn grids"
@@ -84,16 +84,16 @@ def _is_row(line: bytes, side: int, blanks: _Blanks) -> bool:
 
 
 def _is_frame(line: bytes, side: int, blanks: _Blanks) -> bool:
-    """Whether a plain line is part of the frame alone."""
+    """Whether a plain line is only a part of the frame."""
     if blanks.spaces and is_barred(line) and framed_cells(line, side) is not None:
         return False
     return is_frame(line, side, blanks.dashes)
 
 
 def _blanks_among(lines: Sequence[bytes], side: int) -> _Blanks:
-    """What stands for blanks in plain lines.
+    """The notation of blanks in plain lines.
 
-    Dashes do if some row has them next to other cells, and spaces if some row cannot be read otherwise.
+    Dashes are blanks if some row has them next to other cells, spaces if some row cannot be read otherwise.
     """
     rows = [line for line in lines if not is_frame(line, side)]
     dashed = (split_row(without_frame(line), side) for line in rows if b"-" in line)
@@ -103,10 +103,10 @@ def _blanks_among(lines: Sequence[bytes], side: int) -> _Blanks:
 
 
 class _Drawing:
-    """The grid being read, and the finished ones that have not been taken.
+    """State of the parser: the grid being read, and finished grids that have not been taken.
 
-    Blank lines may separate the bands of a grid, of as many rows each. Grids in bands that follow each other without a
-    longer gap or a title are finished together: if bands are left, it is unknown where each grid begins.
+    Blank lines may separate the bands of a grid, of equal numbers of rows. Grids in bands that follow each other
+    without a longer gap or a title are finished together: if bands are left over, it is unknown where each grid begins.
     """
 
     def __init__(self, check: BoardCheck, name: str, blanks: _Blanks) -> None:
@@ -127,14 +127,14 @@ class _Drawing:
         self._sized = False  # whether the line before gave the size of the board
         self._dense: list[_Dense] = []  # finished grids without anything between them
         self._seams: set[int] = set()  # the rows of this grid before which parts of the frame and comments stand
-        self._crowded = False  # whether there are too many of these
-        self._cut = 0  # rows of the block before, if they are no grid
-        self._orphans = 0  # rows before these that are no whole grid
+        self._crowded = False  # whether there are too many of them
+        self._cut = 0  # rows of the block before, if they are not a grid
+        self._orphans = 0  # rows before these that are not a whole grid
         self._held: list[_Grid] = []  # the grids after orphans, until it is known whether others complete them
         self._done: list[_Grid] = []
 
     def add(self, line: int, text: bytes) -> None:
-        """Reads the next line; a title ends the grid, and so does a blank line that separates no bands."""
+        """Reads the next line; the grid ends at a title or at a blank line that does not separate bands."""
         text, side = plain(text), self._digits.side
         if not text.strip() and separated(text, side) is None:
             self._blank, self._begun = self._blank + 1, False
@@ -179,13 +179,13 @@ class _Drawing:
         self._blank, self._begun, self._cut = 0, False, 0
 
     def _separates(self, line: int, text: bytes, fault: LineError) -> bool:
-        """Whether a line that is no row is a title, a size or a number between grids, which it ends."""
+        """Whether a line that is not a row ends the grid: a title, a size or a number between grids."""
         side, size = self._digits.side, self._is_size(text)
         closed = self._end_bands()
         if _TITLE.match(text):
             self.end()
             if is_puzzle(text, side) or any(is_row_of_digits(word, side) for word in without_frame(text).split()):
-                self._done.append(self._malformed(line, "cells after words, amid drawn grids"))
+                self._done.append(self._malformed(line, "cells after words, between drawn grids"))
             return True
         between = not self._begun or (not self._rows and (closed or bool(self._dense)) and not self._open_end)
         if not between or not (size or (_NUMBER.fullmatch(text) and self._number < 0)):
@@ -196,14 +196,14 @@ class _Drawing:
         return True
 
     def _end_bands(self) -> bool:
-        """Finishes a grid in bands whose last band has no blank line after it; whether there was one."""
+        """Finishes a grid in bands whose last band is not followed by a blank line; returns whether there was one."""
         if not self._bands or self._digits.side != len(self._bands) + len(self._rows):
             return False
         self._end_rows()
         return True
 
     def finish(self) -> None:
-        """Finishes the last grid; a number right after a grid may be what is left of the next one."""
+        """Finishes the last grid; a number directly after a grid may be the rest of another grid."""
         loose = self._loose
         self.end()
         if loose is not None:
@@ -237,7 +237,7 @@ class _Drawing:
             self._bands, self._band_fault = [], None
 
     def _end_dense(self, left: Sequence[Row] = (), crowded: bool = False) -> None:
-        """Finishes grids without anything between them, and so many rows after them; more may follow if crowded."""
+        """Finishes grids without separators, with ``left`` rows after them; more may follow if ``crowded``."""
         cause = _CROWDED if self._crowded else _doubt(self._dense, left, self._digits.side)
         found = [grid for _, grid, _ in self._dense]
         if cause is not None:
@@ -250,7 +250,7 @@ class _Drawing:
             self._done += found
 
     def _release(self, rows: int = 0) -> None:
-        """Gives the grids that are held, before so many rows which may complete a grid with those before them."""
+        """Releases held grids before ``rows`` rows, which may form a grid with the rows before the held ones."""
         if (self._orphans + rows) % self._digits.side == 0 and self._orphans:
             cause = f"{self._orphans} rows before it and {rows} after it are another grid: where each begins is unknown"
             self._held = [grid if grid.fault else self._malformed(grid.line, cause) for grid in self._held]
@@ -284,7 +284,7 @@ class _Drawing:
         return _Grid(Cells(np.zeros(self._digits.cells, np.uint8)), line, LineError(self._name, line, cause))
 
     def _grid(self, rows: list[Row], fault: LineError | None) -> _Grid:
-        """The grid of rows, of which some are malformed if there is a fault."""
+        """The grid of rows; with a fault some of them are malformed."""
         side, line = self._digits.side, rows[0].line
         if fault is not None:
             return self._malformed(line, fault.cause)._replace(fault=fault)
@@ -298,7 +298,7 @@ class _Drawing:
 
 
 class _Grid(NamedTuple):
-    """A finished grid, its first line, and why it is malformed."""
+    """A finished grid, its first line, and the cause if it is malformed."""
 
     read: Cells
     line: int
@@ -306,7 +306,7 @@ class _Grid(NamedTuple):
 
 
 class _Dense(NamedTuple):
-    """A finished grid without anything between it and others: its rows, and those before which the frame stands."""
+    """A finished grid without separators around it: its rows, and those preceded by a part of the frame."""
 
     rows: list[Row]
     grid: _Grid
@@ -314,22 +314,22 @@ class _Dense(NamedTuple):
 
 
 _CROWDED = (
-    f"more than {_MOST_DENSE:,} grids without anything between them, where one lost row would shift all: put blank "
+    f"more than {_MOST_DENSE:,} grids without anything between them, so one lost row would shift all: put blank "
     "lines between them"
 )
 
 
 def _doubt(dense: Sequence[_Dense], left: Sequence[Row], side: int) -> str | None:
-    """Why it is unknown where grids that are rows without anything between them begin, None if it is known."""
+    """The cause why it is unknown where grids without separators begin; None if it is known."""
     if not dense:
         return None
     every = [row for grid in dense for row in grid.rows] + list(left)
     if len(every) % side:
         return f"{len(left)} rows are left after grids that nothing separates: where each begins is unknown"
     if len(dense) > 1 and (other := next((row for row in every if not row.like), None)) is not None:
-        return f"line {other.line} is no row, amid grids that nothing separates: where each begins is unknown"
+        return f"line {other.line} is not a row, amid grids that nothing separates: where each begins is unknown"
     if len({grid.seams for grid in dense}) > 1:
-        return "the frame stands before other rows of grids that nothing else separates: where each begins is unknown"
+        return "the frame is before different rows of grids that nothing else separates: where each begins is unknown"
     rows = [row.cells for row in every]
     for period, offsets, least in ((2, (0, 1), side), (3, (0, 1, 2), side), (side + 1, (0, side), 2)):
         for offset in offsets:

@@ -1,4 +1,4 @@
-"""Rows of drawn grids, and the grid of as many rows as a board has."""
+"""Rows of drawn grids, and grids made of rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _LABEL = re.compile(rb"\s*+\d{1,2}\s*+[:|\[({\])}]\s*+[,;]|\s*+\d{1,2} *+[:|\[({
 
 
 class Row(NamedTuple):
-    """A row.
+    """A row of a drawn grid.
 
     Attributes:
-      line: its number, from 1.
+      line: the number of its line, from 1.
       cells: a text for each cell.
-      listed: whether they list candidates.
-      shifted: whether they may be shifted by one, as in ``is_shifted``.
-      bars: how many there are.
+      listed: whether cells list candidates.
+      shifted: whether cells may be shifted by one, as in ``is_shifted``.
+      bars: number of bars.
       spaced: whether spaces between bars are blanks.
-      delimiters: how many separate its cells, and may stand after them; 0 if there are none.
-      like: of a malformed line, whether it has about as many cells as a row.
+      delimiters: number of delimiters between and after its cells; 0 if there are none.
+      like: for a malformed line, whether it has about as many cells as a row.
     """
 
     line: int
@@ -43,16 +43,16 @@ class Row(NamedTuple):
 
     @classmethod
     def malformed(cls, line: int, text: bytes, side: int) -> Row:
-        """The row of blanks in the place of a plain line that is none."""
+        """A row of blanks in place of a malformed line."""
         like = any(abs(width - side) <= max(1, side // 4) for width in row_widths(text))
         return cls(line, [b"."] * side, like=like)
 
 
 def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
-    """The grid of all its rows.
+    """The grid of these rows.
 
     Raises:
-      Malformed: they are no grid; the cell, if one is wrong, is in its row.
+      Malformed: they are not a grid; a wrong cell is numbered within its row.
     """
     if all(row.shifted for row in rows):
         raise Malformed(SHIFTED)
@@ -61,7 +61,7 @@ def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
     if any(row.delimiters == digits.side for row in rows):
         for number, row in enumerate(rows):
             if row.delimiters == digits.side - 1 and row.cells[-1] == b".":
-                cause = "a row has a delimiter less than others, and its last cell is empty"
+                cause = "a row has one delimiter less than others, and its last cell is empty"
                 raise Malformed(cause, number * digits.side)
     if any(row.listed for row in rows):
         return _listed(rows, digits)
@@ -69,7 +69,7 @@ def grid_of_rows(rows: Sequence[Row], digits: Digits) -> Cells:
 
 
 def _listed(rows: Sequence[Row], digits: Digits) -> Cells:
-    """The grid of rows, some of which list candidates: all others are filled."""
+    """The grid of rows of which some list candidates; all other cells are filled."""
     side = digits.side
     parts = []
     for number, row in enumerate(rows, 1):
@@ -94,10 +94,10 @@ def read_row(line: int, text: bytes, above: Sequence[Row], digits: Digits) -> Ro
       line: its number, from 1.
       text: the plain line.
       above: the rows of the grid above it.
-      digits: how it writes digits.
+      digits: their notation.
 
     Raises:
-      Malformed: it is no row.
+      Malformed: it is not a row.
     """
     side = digits.side
     row, number = without_frame(text), len(above) + 1
@@ -110,7 +110,7 @@ def read_row(line: int, text: bytes, above: Sequence[Row], digits: Digits) -> Ro
             return Row(line, listed, True)
         if cells is not None:
             if _LABEL.match(text):
-                raise Malformed("what stands before the frame is a label or a cell")
+                raise Malformed("the text before the frame may be a label or a cell")
             check_cells(cells, digits)
             spaced = split_row(row, side) is None
             several = 0 if separated(row, side) is None else max(map(row.count, (b",", b";", b"\t")))
@@ -129,7 +129,7 @@ def read_row(line: int, text: bytes, above: Sequence[Row], digits: Digits) -> Ro
 
 
 def is_row_of_digits(word: bytes, side: int) -> bool:
-    """Whether a word among others is a row with a character per cell."""
+    """Whether a word among others is a row with one character per cell."""
     return len(word) == side and any(byte in b"0123456789." for byte in word) and split_row(word, side) is not None
 
 
@@ -138,7 +138,7 @@ def _place(side: int) -> Callable[[int], str]:
 
 
 def _parts(row: bytes, side: int) -> list[bytes]:
-    """What stands for cells in a malformed row: its words if they may be numbers, else its characters."""
+    """The cells of a malformed row: its words if they may be numbers, else its characters."""
     words = row.split()
     if side > 9 and len(words) > 1 and max(map(len, words)) == 2:
         return words

@@ -1,4 +1,4 @@
-"""Files that are no puzzles: what they look like, for messages."""
+"""Recognition of other kinds of files, for messages about inputs without puzzles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .cells import is_cell
 
 
 class _Kind(NamedTuple):
-    """A kind of file, how it may begin, in lower case and after white space, and what to do with it."""
+    """A kind of file: its possible beginnings, in lower case and after white space, and advice."""
 
     name: str
     beginnings: tuple[bytes, ...]
@@ -40,10 +40,10 @@ _KINDS = (
 
 
 def foreign_kind(head: bytes) -> str | None:
-    """What an input with this beginning looks like and what to do, None if it may hold puzzles."""
+    """Describes an input with this beginning, with advice; None if it may have puzzles."""
     beginning = head.lstrip()[:64].lower()
     if b"\0" in beginning[:4] and beginning.count(b"\0") > len(beginning) // 3:
-        return "this looks like text in UTF-16 or UTF-32 without a mark of its byte order: save it as UTF-8"
+        return "this looks like UTF-16 or UTF-32 text without a byte order mark: save it as UTF-8"
     kind = next((kind for kind in _KINDS if beginning.startswith(kind.beginnings)), None)
     if kind is None:
         return None
@@ -51,7 +51,7 @@ def foreign_kind(head: bytes) -> str | None:
 
 
 def kind_of_lines(lines: list[bytes]) -> str:
-    """What an input without puzzles, whose first lines are these, looks like."""
+    """Describes an input without puzzles, from its first lines."""
     fields = re.split(rb"[,;\t]", lines[0])
     if len(fields) < 2 or any(is_cell(field.strip()) for field in fields):
         return "no line looks like one"

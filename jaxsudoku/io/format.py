@@ -1,4 +1,4 @@
-"""What every format of puzzle files implements.
+"""Interface of formats of puzzle files.
 
 To add a format, write a module with a subclass of ``Format`` and add the class to ``FORMATS`` in ``read.py``. The
 first format there whose ``sniff`` accepts the beginning of an input reads it. Inputs may be pipes or compressed, so
@@ -19,7 +19,7 @@ from .chunk import Chunk
 from .columns import further_columns
 from .header import BoardCheck
 
-#: Lines at the beginning of a text that its format is detected by.
+#: Number of first lines by which the format of a text is detected.
 _SNIFFED_LINES = 200
 
 
@@ -28,12 +28,12 @@ class Beginning:
     """The beginning of an input.
 
     Attributes:
-      name: of the input, for messages.
-      head: the first block of whole lines, of binary data the first bytes.
-      column: name of the column of puzzles, None for the default names.
+      name: name of the input, for messages.
+      head: the first block of whole lines; of binary data the first bytes.
+      column: name of the column of puzzles; None for the default names.
       stream: the input itself, for binary formats.
-      groups: the row groups of Parquet to read, None for all.
-      before: the rows before them.
+      groups: the row groups of Parquet to read; None for all.
+      before: the number of rows before them.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Record(NamedTuple):
     """The first puzzle of a table.
 
     Attributes:
-      fields: its values by column; the puzzle has the name ``puzzle``, whatever its column.
+      fields: its values by column; the puzzle's key is always ``puzzle``.
       line: its line, counted from 1.
     """
 
@@ -69,7 +69,7 @@ class Format(abc.ABC):
     Class attributes:
       name: its name in messages.
       magic: the first bytes of a binary format, which reads ``Beginning.stream``; empty for text formats.
-      is_table: whether the puzzles stand in a column that has a name.
+      is_table: whether the puzzles are in a named column.
     """
 
     name: ClassVar[str]
@@ -82,11 +82,11 @@ class Format(abc.ABC):
     @classmethod
     @abc.abstractmethod
     def sniff(cls, start: Beginning, side: int) -> Format | None:
-        """The format for an input with this beginning, None if it has another format.
+        """The format for an input with this beginning; None if it has another format.
 
         Args:
           start: the beginning.
-          side: of the board; of a table it may be 0 for not known yet.
+          side: the board's side; for a table it may be 0 if not known yet.
         """
 
     @abc.abstractmethod
@@ -95,31 +95,31 @@ class Format(abc.ABC):
 
         Args:
           blocks: all blocks of whole lines of the input; a binary format does not use them.
-          check: has the board, and cuts off lines after a comment that names another one.
+          check: the board, and the check that cuts off lines after a comment that names another board.
           keep: columns of answers to carry along, as in ``read_chunks``.
 
         Raises:
-          PuzzleFileError: the input can't be read on. All puzzles before are given first.
+          PuzzleFileError: the input can't be read further. Raised after all puzzles before the fault.
         """
 
     def first_record(self) -> Record | None:
-        """The first puzzle of a table, None if there is none.
+        """The first puzzle of a table; None if there is none.
 
         Raises:
-          PuzzleFileError: it is malformed, or no column holds the puzzles.
+          PuzzleFileError: it is malformed, or there is no column of puzzles.
         """
         return None
 
     def count(self) -> int | None:
-        """The number of puzzles, if the input says so."""
+        """The number of puzzles, if the input states it."""
         return None
 
     def names(self) -> list[str]:
-        """Names of the columns of a table, of other formats none."""
+        """Names of the columns of a table; empty for other formats."""
         return []
 
     def header(self) -> bytes:
-        """The first line, of CSV the first record, without the newline."""
+        """The first line (of CSV the first record), without the newline."""
         return self.start.lines[0]
 
     def check(self, check: BoardCheck) -> tuple[str, ...]:

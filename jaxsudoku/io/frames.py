@@ -1,4 +1,4 @@
-"""Frames of drawn grids, of whatever characters, and the cells of a row between them."""
+"""Frames of drawn grids, of any characters, and the cells of rows within frames."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VERTICAL = "│┃║┆┇┊┋╎╏╵╷╹╻╽╿¦｜❘"
 _HORIZONTAL = "─━═┄┅┈┉╌╍╴╶╸╺╼╾—–―−"
 _BLANK = "·•∙⋅・□▢☐◻␣"
 _SPACE = "\u00a0\u2002\u2003\u2007\u2009\u202f\u3000"
-#: What stands for characters beyond ASCII; the rest of box drawing are corners.
+#: ASCII replacements of other characters; all further box-drawing characters are corners.
 _PLAIN = {
     **dict.fromkeys(range(0x2500, 0x2580), "+"),
     **dict.fromkeys(map(ord, _VERTICAL), "|"),
@@ -26,18 +26,18 @@ _FRAME = b"|!=+:'\"`/\\[](){}"
 _WITHOUT = bytes.maketrans(_FRAME, b" " * len(_FRAME))
 _FRAME_ONLY = re.compile(rb"[\s.*_\-" + re.escape(_FRAME) + rb"]*")
 _BARS = re.compile(rb"\|+")
-#: What code writes before a list of rows, as in "grid = np.array([[5, 3", or between its rows.
+#: Code before a list of rows, as in "grid = np.array([[5, 3", or between its rows.
 _ASSIGNED = re.compile(rb"\s*+(?:,\s*+|(?:[A-Za-z][^=\n]*+=\s*+)?(?:[A-Za-z.]++\()?)(?=[\[{])")
-#: What begins a comment after a row in a list.
+#: Beginnings of a comment after a row in a list.
 _COMMENT = re.compile(rb"#|//")
 #: A blank in a list.
 _NONE = re.compile(rb"\b(?:None|null|nan|NaN)\b")
-#: What code closes a row or a text with.
+#: Code at the end of a row or a text.
 _CLOSING = (b"]", b"}", b")", b'"', b"'")
 
 
 def plain(line: bytes) -> bytes:
-    """The line with ASCII for box drawing, blanks, spaces and other digits, without what code writes around rows."""
+    """The line in ASCII (box drawing, blanks, spaces and digits replaced), without code around rows."""
     if not line.isascii():
         line = line.decode(errors="surrogateescape").translate(_PLAIN).encode(errors="surrogateescape")
     if b"[" in line or b"{" in line:
@@ -49,11 +49,11 @@ def plain(line: bytes) -> bytes:
 
 
 def rows_of_lists(lines: Sequence[bytes], side: int) -> bool:
-    """Whether lines that begin with a bracket have a row of a grid each.
+    """Whether lines that begin with a bracket are rows of grids.
 
     Args:
       lines: the first lines of a file.
-      side: of the board; 0 for not known, where lists are rows unless they may be puzzles of a smaller board.
+      side: the board's side; 0 if unknown, when lists are rows unless they may be puzzles of a smaller board.
     """
     rows = [line for line in map(plain, lines) if without_frame(line).strip()]
     if side or not rows:
@@ -66,7 +66,7 @@ def rows_of_lists(lines: Sequence[bytes], side: int) -> bool:
 
 
 def _are_puzzles(rows: Sequence[bytes], cells: int) -> bool:
-    """Whether rows of so many cells may each be a puzzle of a board from 4x4 on."""
+    """Whether rows with this many cells may each be a puzzle of a board from 4x4 on."""
     side = math.isqrt(cells)
     if side * side != cells or side < 4:
         return False
@@ -77,16 +77,16 @@ def _are_puzzles(rows: Sequence[bytes], cells: int) -> bool:
 
 
 def without_frame(line: bytes) -> bytes:
-    """A plain line with spaces for its frame."""
+    """A plain line with its frame replaced by spaces."""
     return line.translate(_WITHOUT)
 
 
 def is_frame(line: bytes, side: int, dashes: bool = False) -> bool:
-    """Whether a plain line is part of the frame alone.
+    """Whether a plain line is only a part of the frame.
 
     Args:
       line: the line.
-      side: of the board.
+      side: the board's side.
       dashes: whether a line of ``side`` dashes is a row of blanks.
     """
     if not _FRAME_ONLY.fullmatch(line) or separated(line, side) is not None:  # tabs alone may be a row of blanks
@@ -99,7 +99,7 @@ def is_frame(line: bytes, side: int, dashes: bool = False) -> bool:
 
 
 def is_barred(line: bytes) -> bool:
-    """Whether a plain line has bars and spaces alone, as a row of blanks or a part of the frame has."""
+    """Whether a plain line has only bars and spaces, like a row of blanks or a part of the frame."""
     return b"|" in line and not line.replace(b"|", b"").strip()
 
 
@@ -144,7 +144,7 @@ def framed_cells(line: bytes, side: int) -> list[bytes] | None:
 
 
 def row_widths(line: bytes) -> set[int]:
-    """The numbers of cells that a plain line may have as the row of a drawing."""
+    """The possible numbers of cells of a plain line as a row of a drawing."""
     row = without_frame(line)
     fields = len(separated(row) or ())
     ended = fields and row.rstrip(b" \r\n")[-1:] in (b",", b";", b"\t")  # a delimiter may end it
@@ -155,6 +155,6 @@ def row_widths(line: bytes) -> set[int]:
 
 
 def _box_widths(line: bytes) -> tuple[int, int]:
-    """The cells of a row without and with a space around each, if bars stand at both ends."""
+    """The numbers of cells of a row, without and with a space around each, if there are bars at both ends."""
     inside = len(line.strip()) - line.count(b"|")
     return inside, (inside - line.count(b"|") + 1) // 2

@@ -1,4 +1,4 @@
-"""Grids as text: lines, and columns of a table."""
+"""Formatting of grids as text: lines, and columns of a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 
-#: Stands for a grid that is missing: no solution, or no puzzle.
+#: The text for a missing grid: no solution, or no puzzle.
 NO_GRID = b"-"
 
 
@@ -29,13 +29,13 @@ def format_grids(grids: np.ndarray, board: Board) -> bytes:
 
 
 def format_lines(grids: np.ndarray, side: int, absent: np.ndarray | None = None) -> bytes:
-    """As ``format_grids``, with ``-`` for the grids where absent, bool[n], is set."""
+    """``format_grids`` with ``-`` for grids where ``absent`` bool[n] is set."""
     text, kept = _lines(grids, side, absent)
     return text.tobytes() if kept is None else text[kept].tobytes()
 
 
 def _lines(grids: np.ndarray, side: int, absent: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:
-    """Lines and kept characters, as ``_characters`` gives them, with ``-`` where absent is set."""
+    """Lines and kept characters, as from ``_characters``, with ``-`` where ``absent`` is set."""
     grids = np.asarray(grids)
     if grids.ndim != 2 or grids.shape[1] != side * side:
         raise ValueError(f"grids must have shape (n, {side * side}), not {grids.shape}")
@@ -68,11 +68,11 @@ def _characters(grids: np.ndarray, side: int) -> tuple[np.ndarray, np.ndarray | 
 
 
 class GridColumn(Sequence[str]):
-    """A column of grids as texts, which lie in one buffer until they are asked for; made by ``grid_column``.
+    """A column of grids as texts in one buffer; made by ``grid_column``.
 
     Attributes:
-      data: the texts, one after the other, ASCII.
-      bounds: int64[n + 1], where each text begins, and the end of the last.
+      data: the concatenated texts, ASCII.
+      bounds: int64[n + 1], the beginning of each text, and the end of the last.
     """
 
     def __init__(self, data: bytes, bounds: np.ndarray) -> None:
@@ -99,7 +99,7 @@ class GridColumn(Sequence[str]):
 
 
 def grid_column(grids: np.ndarray, board: Board, absent: np.ndarray | None = None) -> GridColumn:
-    """Grids uint8[n, cells] as texts, as ``format_grids`` writes them; ``-`` where absent, bool[n], is set."""
+    """Grids uint8[n, cells] as texts in the form of ``format_grids``; ``-`` where ``absent`` bool[n] is set."""
     text, kept = _lines(grids, board.side, absent)
     count, width = text.shape
     if kept is None:

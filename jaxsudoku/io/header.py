@@ -1,4 +1,4 @@
-"""The board that a file of puzzles names, and what else the comments at its top say.
+"""Headers of puzzle files: comments at the top of a text, and the board that a file names.
 
 Comments ``# keyword: text`` at the top of a text name the board (``# board: windoku``) and may say that each puzzle has
 exactly one solution (``# solutions: 1``). A table names the board in every record, in a column ``board``. Case does not
@@ -20,9 +20,9 @@ from .columns import BOARD_COLUMN
 
 # Patterns are strings, compiled on first use: compiling takes as long as loading this package.
 _COMMENT = rb"#[ \t]*+([A-Za-z][A-Za-z \t]*+):[ \t]*+(.*)"
-# It begins with the character itself, as that is found ten times as fast as a start of line.
+# It begins with the character itself, which is found ten times as fast as the start of a line.
 _BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*+(?i:board)[ \t]*+:[ \t]*+(.*)"
-#: Values of a column that name a board. A number may number anything, and 9x9 may be a size: neither is a name.
+#: Values of a column that name a board. Plain numbers and sizes such as 9x9 are not names, as they may mean anything.
 _BOARD_NAME = rf"(?i)({'|'.join(('classic', *VARIANTS))})(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
 _PROPER = r"(?i)\b(minimal|unique|proper)\b"
 
@@ -45,7 +45,7 @@ class Header:
 
     @property
     def unique(self) -> bool:
-        """Whether it says that each puzzle has exactly one solution, as minimal puzzles have."""
+        """Whether it states that each puzzle has exactly one solution."""
         return self.about.get("solutions") == "1" or bool(re.search(_PROPER, self.about.get("puzzles", "")))
 
 
@@ -66,24 +66,24 @@ def read_header(head: bytes) -> Header:
 
 
 def board_in_column(value: object) -> str | None:
-    """The board that a value of the column ``board`` names, None if it names no board."""
+    """The board that a value of the column ``board`` names; None if it names none."""
     text = str(value).strip()
     return text if re.fullmatch(_BOARD_NAME, text) else None
 
 
 def header_lines(board: Board) -> bytes:
-    """The comments for a text of puzzles of a board, empty for the classic board of its side."""
+    """The comments at the top of a text of puzzles, which name the board; empty for a classic board."""
     name = marked_board(board)
     return b"" if name is None else f"# board: {name}\n".encode()
 
 
 def marked_board(board: Board) -> str | None:
-    """The name of the board in outputs; None for a classic board, which follows from the number of cells."""
+    """The name of the board in outputs; None for a classic board, which the number of cells determines."""
     return None if board.is_classic else board.name
 
 
 def mark_board(chunks: Iterable[Chunk], board: Board) -> Iterator[Chunk]:
-    """The chunks with a column ``board`` in their extras, unless the board is classic."""
+    """Adds a column ``board`` to the extras of chunks, unless the board is classic."""
     name = marked_board(board)
     for chunk in chunks:
         if name is not None and BOARD_COLUMN not in chunk.extras:
@@ -111,13 +111,13 @@ def resolve_board(header: Header, board: Board | None, name: str) -> Board:
 
 
 class BoardCheck:
-    """Checks that no comment or record of a file names another board than its board: files may be joined.
+    """Checks that no comment or record of a file names another board, as in joined files.
 
     Args:
       board: the board.
       name: the file's name, for messages.
       zero_based: whether the file counts digits from 0.
-      numbers: whether a number in the column ``board`` is a side, as the first record names a board in words.
+      numbers: whether a number in the column ``board`` is a side, because the first record names a board in words.
     """
 
     def __init__(self, board: Board, name: str, zero_based: bool = False, numbers: bool = False) -> None:
@@ -128,12 +128,12 @@ class BoardCheck:
     def cut(
         self, block: bytes, line: int, quoted: Callable[[bytes, int], bool] | None = None
     ) -> tuple[bytes, PuzzleFileError | None]:
-        """The lines of a block above a comment that names another board, and the error; all lines and None without one.
+        """The lines of a block above a comment that names another board, and the error; else all lines and None.
 
         Args:
           block: whole lines.
           line: number of the first one.
-          quoted: whether a place in the block lies within a quoted field, where there is no comment.
+          quoted: whether a position in the block is within a quoted field, so that it can't be a comment.
         """
         if b"#" in block:
             for match in re.finditer(_BOARD_COMMENT, block):
@@ -150,7 +150,7 @@ class BoardCheck:
         """Blocks, each with the number of its first line, up to a comment that names another board.
 
         Raises:
-          PuzzleFileError: there is such a comment. The lines above it come first, with a blank line that ends them.
+          PuzzleFileError: there is such a comment. Raised after the lines above it, and a blank line that ends them.
         """
         line = 1
         for block in blocks:
@@ -162,7 +162,7 @@ class BoardCheck:
             line += block.count(b"\n")
 
     def check_column(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """The chunks of a table, in which records whose column ``board`` names another board are malformed."""
+        """Marks records of a table as malformed if their column ``board`` names another board."""
         for chunk in chunks:
             values = chunk.extras.get(BOARD_COLUMN)
             if values is None:

@@ -1,4 +1,4 @@
-"""JSON lines: a line is an object with the key ``puzzle``, or the puzzle alone; also as an array, one value a line."""
+"""JSON lines: each line is an object with the key ``puzzle``, or a puzzle; also an array with one value per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BRACKETS = re.compile(rb"\s*+\[\s*+(\d{1,2}\s*+\]\s*+[^,\]]|[A-Za-z][A-Za-z ]*+
 
 
 class JsonLines(Format):
-    """A puzzle is a text as in any other file, or integers in a flat list or one list a row, 0 or null for a blank."""
+    """JSON lines. A puzzle is a text, or integers in a flat list or one list per row; 0 or null is a blank."""
 
     name = "JSON lines"
     is_table = True
@@ -93,7 +93,7 @@ class JsonLines(Format):
             yield self._chunk([line for line, _ in texts], records, puzzle, extras, check.digits)
 
     def _check_layout(self, line: int, text: bytes, record: Any) -> None:
-        """Raises PuzzleFileError if the first line is not one of JSON lines, but of JSON in another layout."""
+        """Raises PuzzleFileError if the first line belongs to JSON in another layout than JSON lines."""
         many = isinstance(record, list) and any(
             isinstance(item, dict) or (isinstance(item, str) and len(item) > 2 and text_rows(record) is None)
             for item in record
@@ -120,12 +120,12 @@ class JsonLines(Format):
 
 
 def _is_value(line: bytes) -> bool:
-    """Whether a line is neither blank nor a comment, nor the beginning or end of an array of values, one a line."""
+    """Whether a line has a value: it is not blank, a comment, or the first or last bracket of an array."""
     return line.strip() not in (b"", b"[", b"]") and not line.startswith(b"#")
 
 
 def _parse(text: bytes) -> Any:
-    """The value of a line of JSON, after which a comma may stand; an exception ``Malformed`` if it is not JSON."""
+    """The value of a line of JSON, which may end with a comma; an exception ``Malformed`` if it is not JSON."""
     try:
         return json.loads(text.rstrip().removesuffix(b","), object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
@@ -157,5 +157,5 @@ def _text(value: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """A text that UTF-8 can hold: half a surrogate pair stays the escape sequence that it was in the file."""
+    """A text that can be encoded in UTF-8: unpaired surrogates stay escape sequences as in the file."""
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()

@@ -1,4 +1,4 @@
-"""Puzzles as values that JSON has: texts, and lists of integers, of rows or of texts."""
+"""Puzzles as JSON values: texts, and lists of integers, of rows or of texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .decode import decode_text
 
 
 def decode_value(value: Any, digits: Digits) -> Cells:
-    """Decodes a puzzle as JSON has it: a text, integers in a flat list or in one list a row, or a text a row.
+    """Decodes a puzzle from a JSON value: a text, integers in a flat list or in one list per row, or texts of rows.
 
     Raises:
       Malformed: with the cause.
@@ -33,7 +33,7 @@ def flat_cells(value: list[Any]) -> list[Any]:
 
 
 def text_rows(value: list[Any]) -> list[list[bytes]] | None:
-    """The cells of a square in a list of texts, one a row; None if it is another list."""
+    """The cells of a square list of texts, one per row; None for other lists."""
     if len(value) < 2 or not all(isinstance(row, str) and len(row) > 1 for row in value):
         return None
     rows = [split_row(row.encode(errors="backslashreplace"), len(value)) for row in value]

@@ -1,4 +1,4 @@
-"""Lines of HoDoKu's library: a position in one line, with the technique that it is an example of.
+"""Lines of HoDoKu's library: one position per line, as an example of a technique.
 
 The form is ``:technique:digits:values:deleted:eliminations:placements:extra``. A value is a digit, ``+`` and a digit if
 it was placed in play, or a blank; a deleted candidate is its digit, row and column. See
@@ -16,21 +16,21 @@ from jaxsudoku.core.host_rules import all_candidates, allowed_candidates
 
 from .cells import Cells, Digits, Malformed, Marks, grid_of, wrong_length
 
-#: Values of at least 8 characters tell a line from a drawn row with colons.
+#: At least 8 characters of values distinguish a line from a drawn row with colons.
 _LINE = re.compile(rb"\s*+:[^:]*+:[^:]*+:\s*+[\d.+][^:\s]{7,}+\s*+(?::|\Z)")
-#: The values alone, with deleted candidates or without, as in 6...8+4...:314 916.
+#: Only the values, with or without deleted candidates, as in 6...8+4...:314 916.
 _MARKED = re.compile(rb"\s*+([\d.+]++)\s*+(?::\s*+((?:[1-9]{3}[ \t\r,]*+)*+)(::?\s*+\Z|::|\Z))?")
 _VALUE = re.compile(rb"\+?.", re.DOTALL)
 _DELETED = re.compile(rb"[1-9]{3}")
 
 
 def is_library_line(line: bytes) -> bool:
-    """Whether a line has the form of a library; its values may be malformed."""
+    """Whether a line has the form of a library line; its values may be malformed."""
     return _LINE.match(line) is not None
 
 
 def cells_of_line(line: bytes) -> int:
-    """The number of cells in a line of a library; 0 of any other line."""
+    """The number of cells in a library line; 0 for any other line."""
     return len(line.split(b":")[3].strip().replace(b"+", b"")) if is_library_line(line) else 0
 
 
@@ -47,7 +47,7 @@ def decode_line(line: bytes, digits: Digits) -> Cells:
 
 
 def is_marked(line: bytes, cells: int) -> bool:
-    """Whether a line is the values of a library line alone, with marks of placed cells or deleted candidates."""
+    """Whether a line has only the values of a library line, with marks of placed cells or deleted candidates."""
     match = _MARKED.match(line)
     if match is None or len(match[1]) - match[1].count(b"+") != cells:
         return False
@@ -57,17 +57,17 @@ def is_marked(line: bytes, cells: int) -> bool:
 
 
 def decode_marked(line: bytes, digits: Digits) -> Cells:
-    """As ``decode_line``, of a line for which ``is_marked``."""
+    """``decode_line`` for a line for which ``is_marked`` holds."""
     match = _MARKED.match(line)
     assert match is not None
     return _decode(match[1], match.start(1), match[2] or b"", digits)
 
 
 def _decode(values: bytes, start: int, deleted: bytes, digits: Digits) -> Cells:
-    """The position of values, which begin after so many bytes of their line, and of deleted candidates."""
+    """The position from values, which begin at the byte ``start`` of their line, and deleted candidates."""
     side = digits.side
     if side > 9 or digits.zero_based:
-        raise Malformed("a line of a library is of a board up to 9x9, with digits from 1 on")
+        raise Malformed("a line of a library has a board up to 9x9, with digits from 1 on")
     read, placed = _values(values, digits, start + 1)
     candidates = all_candidates(read.grid, side)
     for text in deleted.replace(b",", b" ").split():
@@ -98,7 +98,7 @@ def _values(text: bytes, digits: Digits, column: int) -> tuple[Cells, np.ndarray
 
 
 def library_line(grid: np.ndarray, candidates: np.ndarray, board: Board, placed: np.ndarray | None = None) -> str:
-    """A position as a line of HoDoKu's library; the inverse of reading it.
+    """Formats a position as a line of HoDoKu's library; the inverse of reading.
 
     Args:
       grid: uint8[cells], the filled cells.
@@ -111,7 +111,7 @@ def library_line(grid: np.ndarray, candidates: np.ndarray, board: Board, placed:
     """
     side = board.side
     if side > 9:
-        raise ValueError(f"a line of HoDoKu's library is of a board up to 9x9, not {board}")
+        raise ValueError(f"HoDoKu's library is for boards up to 9x9, not {board}")
     if grid.shape != (board.cells,) or candidates.shape != (side, board.cells):
         raise ValueError(
             f"a position has shapes ({board.cells},) and ({side}, {board.cells}), not {grid.shape} and so on"

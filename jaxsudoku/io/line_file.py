@@ -1,7 +1,7 @@
-"""Text and CSV outputs that grow by whole lines, plain or gzip, under a lock; those of an earlier run can be resumed.
+"""Text and CSV outputs to which whole lines are appended, plain or gzip, with a lock; they can be resumed.
 
-Each write appends whole lines, so after a kill at any byte the file holds whole lines and at most one half-written
-piece, which ``recover`` finds and the next write cuts off. Of a gzip file each write is a member of its own.
+Each write appends whole lines, so after a kill at any byte the file has whole lines and at most one incomplete piece,
+which ``recover`` finds and the next write cuts off. In a gzip file each write is a separate member.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from .csv_tables import csv_header, csv_records, needs_quotes, read_record
 from .source import BLOCK, LONGEST_LINE, Source
 from .target import STDOUT, Kind, Recovered, is_special, lock_output, open_target, standard_output
 
-#: How many rows from either end of an output are compared with the input.
+#: Number of rows at either end of an output that are compared with the input.
 SAMPLE = 8
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class LineFormat(NamedTuple):
-    """What the lines of an output are.
+    """Format of an output of lines.
 
     Attributes:
       kind: ``text`` or ``csv``.
       compressed: whether it is gzip.
-      columns: of a CSV, the columns that its header begins with.
-      heading: of a text, the comments that it begins with.
+      columns: for CSV, the first columns of the header.
+      heading: for text, the comments at the top.
     """
 
     kind: Kind
@@ -48,7 +48,7 @@ class LineFile:
     """An output of lines; made by ``open_lines``.
 
     Attributes:
-      found: what an earlier run left.
+      found: the rows left by an earlier run.
       file: the open file, unbuffered.
       held: closes the file and releases its lock.
     """
@@ -62,9 +62,9 @@ class LineFile:
         self._empty = not self.found.keep
 
     def append(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows, n values a column, after the header if they are the first; text has the first column alone.
+        """Appends rows, n values per column, preceded by the header if they are the first; text has only one column.
 
-        Numbers are an array, all else is a sequence. The rows are in the file at the return; raises as ``put`` does.
+        Numbers are arrays, other columns sequences. The rows are in the file on return; raises as ``put`` does.
         """
         if self._format.kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
@@ -78,10 +78,10 @@ class LineFile:
         self._headed = True
 
     def put(self, lines: bytes) -> None:
-        """Appends whole lines, compressed as a gzip member of their own; they are in the file when this returns.
+        """Appends whole lines, with compression as a separate gzip member; they are in the file on return.
 
         Raises:
-          OSError: writing failed (a full disk); the lines are cut off again if the file can be cut.
+          OSError: writing failed (a full disk); the lines are cut off again if possible.
         """
         self._cut()
         self._empty = False
@@ -89,7 +89,7 @@ class LineFile:
         data = memoryview(gzip.compress(lines, compresslevel=3, mtime=0) if self._format.compressed else lines)
         whole = self.file.tell() if self.file.seekable() and self._name != STDOUT else None
         try:
-            while data:  # an unbuffered file may write less than it is given
+            while data:  # an unbuffered file may write only a part
                 data = data[self.file.write(data) :]
             self.file.flush()
         except OSError:
@@ -99,14 +99,14 @@ class LineFile:
             raise
 
     def finish(self) -> None:
-        """Finishes the file: one without rows gets its header, and a gzip file has a member at least."""
+        """Finishes the file: writes the header if there are no rows, and at least one gzip member."""
         header = self._header(self._format.columns)
         if header or (self._format.compressed and self._empty):
             self.put(header)
         self._cut()
 
     def close(self) -> None:
-        """Closes the file and releases the lock, whatever was written; does nothing the second time."""
+        """Closes the file and releases the lock; does nothing the second time."""
         self.held.close()
 
     def _header(self, columns: tuple[str, ...]) -> bytes:
@@ -115,7 +115,7 @@ class LineFile:
         return csv_header(columns) if self._format.kind == "csv" else self._format.heading
 
     def _cut(self) -> None:
-        """Cuts off the half-written end of a killed run; only before the first write, so that a check may refuse."""
+        """Cuts off the incomplete end of a killed run; only at the first write, so that a check can refuse before."""
         if self._cut_at is not None:
             self.file.truncate(self._cut_at)
             self.file.seek(self._cut_at)
@@ -132,16 +132,16 @@ def open_lines(
     resumable: bool = True,
     sample: int = SAMPLE,
 ) -> LineFile:
-    """Opens an output of lines. The contents of a resumed one change only with the first write.
+    """Opens an output of lines. A resumed output is not modified before the first write.
 
     Args:
       name: a path, or ``-`` for the standard output.
-      lines: what its lines are.
-      reads: the inputs, which are never written over.
+      lines: the format.
+      reads: the inputs, which are never overwritten.
       resume: whether to keep the whole lines of an output that an earlier run left.
       force: whether to replace an existing output.
       resumable: whether the message for an output that exists names the option to resume.
-      sample: how many kept lines from either end are given as ``found.samples``.
+      sample: number of kept lines at either end in ``found.samples``.
 
     Raises:
       ValueError, OSError: as ``check_output`` does.
@@ -151,7 +151,7 @@ def open_lines(
         held.enter_context(lock_output(name, reads=reads, exist_ok=resume or force, resumable=resumable))
         if name == "-":
             return LineFile(standard_output(), STDOUT, lines)
-        # only files have rows of an earlier run, devices and pipes do not
+        # only files keep rows of an earlier run, unlike devices and pipes
         kept = resume and os.path.isfile(name)
         found = recover(name, lines, sample) if kept else None
         file = held.enter_context(open_target(name, keep=kept))
@@ -165,8 +165,8 @@ def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
 
     Args:
       path: the file.
-      lines: what its lines are; its header or its comments may be half written.
-      sample: how many records from either end are kept as samples.
+      lines: its format; its header or comments may be incomplete.
+      sample: number of records at either end to keep as samples.
 
     Raises:
       ResumeError: it is not an output of this kind, or begins with other comments.
@@ -186,7 +186,7 @@ def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
             keep = end if compressed else end - len(records.rest)
             found = Recovered(records.count, keep, dict(records.samples))
     if not records.count and heading.startswith(records.rest):
-        return Recovered()  # a run that was killed within its heading
+        return Recovered()  # a run that was killed while writing its heading
     if found.keep == 0 and records.count and not _is_first(records.samples[0], kind, columns, heading):
         raise ResumeError(f"{path}: begins with {', '.join(records.samples[0])!r}, which jaxsudoku did not write")
     if not _may_begin(records.rest, kind, () if records.count else columns):
@@ -204,18 +204,18 @@ def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
 
 
 def _check_heading(path: str, found: Recovered, heading: bytes) -> int:
-    """The number of comments at the top of a text; raises ResumeError if they are not those of the heading."""
+    """The number of comments at the top of a text; raises ResumeError if they differ from the heading."""
     expected = heading.decode().splitlines()
     first = [found.samples[index][0] for index in range(min(len(found.samples), len(expected) + 1))]
     comments = [line for line in first if line.startswith("#")]
     if comments != expected:
         said = comments[0] if comments else "nothing"
-        raise ResumeError(f"{path}: begins with {said}, and should with {expected[0] if expected else 'a puzzle'}")
+        raise ResumeError(f"{path}: begins with {said}, instead of {expected[0] if expected else 'a puzzle'}")
     return len(expected)
 
 
 def _is_first(fields: list[str], kind: Kind, columns: tuple[str, ...], heading: bytes) -> bool:
-    """Whether this may be the first line of an output whose first gzip member is not whole."""
+    """Whether this may be the first line of an output with an incomplete first gzip member."""
     if kind == "csv":
         return tuple(fields[: len(columns)]) == columns
     line = f"{fields[0]}\n".encode(errors="surrogateescape")
@@ -223,7 +223,7 @@ def _is_first(fields: list[str], kind: Kind, columns: tuple[str, ...], heading: 
 
 
 def _may_begin(rest: bytes, kind: Kind, header: tuple[str, ...]) -> bool:
-    """Whether the end of an output may be a half-written line of our outputs, of the header if given."""
+    """Whether the end of an output may be an incomplete line of ours, or of the header if given."""
     if kind == "text":
         return set(rest) <= set(b"0123456789 -.")
     first = ",".join(header).encode()
@@ -239,7 +239,7 @@ def _plain(path: str) -> Iterator[tuple[bytes, int]]:
 
 
 def _members(path: str) -> Iterator[tuple[bytes, int | None]]:
-    """Decompressed pieces; the last one of each member with its end in the file, the others with None."""
+    """Yields decompressed pieces; the last one of each member with its end in the file, others with None."""
     decoder = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     for data, end in _plain(path):
         if end == len(data) and not (data.startswith(_GZIP_MAGIC) or data == _GZIP_MAGIC[:1]):
@@ -268,7 +268,7 @@ class _Records:
         self._quoted, self._sample = quoted, sample
 
     def feed(self, data: bytes) -> None:
-        """Adds data; what follows the last whole record becomes ``rest``."""
+        """Adds data; the bytes after the last whole record become ``rest``."""
         data = self.rest + data
         raw = np.frombuffer(data, np.uint8)
         newline = raw == ord("\n")
@@ -289,7 +289,7 @@ class _Records:
 
 
 def _texts(values: Sequence[str] | np.ndarray) -> Sequence[str]:
-    """The values of a column as texts, "" for those that are masked."""
+    """The values of a column as texts, "" for masked ones."""
     if not isinstance(values, np.ndarray):
         return values
     if isinstance(values, np.ma.MaskedArray):

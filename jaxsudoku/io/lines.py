@@ -1,4 +1,4 @@
-"""Puzzles in lines of text, of any form that ``decode_text`` accepts; any other text counts as malformed lines."""
+"""Text with one puzzle per line, in any form that ``decode_text`` accepts; other lines are malformed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .header import BoardCheck
 
 
 class Lines(Format):
-    """A puzzle a line; blank lines and lines that start with ``#`` are skipped."""
+    """One puzzle per line; blank lines and lines that start with ``#`` are skipped."""
 
     name = "text"
 
@@ -52,6 +52,6 @@ class Lines(Format):
 
 
 def line_spans(block: bytes) -> tuple[np.ndarray, np.ndarray]:
-    """Where the lines of a block start and end (at their newlines): two int64[n]."""
+    """The starts and ends (at their newlines) of the lines of a block: two int64[n]."""
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
     return np.concatenate([[0], ends[:-1] + 1]), ends

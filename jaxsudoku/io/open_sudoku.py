@@ -45,7 +45,7 @@ class OpenSudoku(Format):
 
 
 def first_puzzle(head: bytes) -> bytes:
-    """The first puzzle of a file that begins with these lines, empty without."""
+    """The first puzzle of a file that begins with these lines; empty if there is none."""
     found = (data.encode() for games, _ in _games([head]) for _, data in games if data is not None)
     return next(found, b"")
 
@@ -57,9 +57,9 @@ def _cells(data: str | None, digits: Digits) -> Cells:
 
 
 def _games(blocks: Iterable[bytes]) -> Iterator[tuple[list[tuple[int, str | None]], expat.ExpatError | None]]:
-    """The line and the puzzle of each game in a block, and the error that ends the file."""
+    """Yields line and puzzle of each game in a block, and the error at which the file ends."""
     games: list[tuple[int, str | None]] = []
-    parser = expat.ParserCreate("utf-8")  # whatever the file says, it was converted
+    parser = expat.ParserCreate("utf-8")  # the file was converted to UTF-8, whatever encoding it names
 
     def begin(name: str, attributes: dict[str, str]) -> None:
         if name == "game":

@@ -22,10 +22,10 @@ from .json_values import decode_value
 
 _BATCH = 1 << 14
 
-#: Texts in an array of pyarrow, which can hold 2 GiB; the text of a grid has at most four thousand characters.
+#: Maximum number of texts in an array of pyarrow, which can hold 2 GiB; a grid has at most four thousand characters.
 _PIECE = 1 << 17
 
-#: How outputs are compressed: grids take less than two thirds of what they take by pyarrow's default, in the same time.
+#: Compression of outputs: grids take less than two thirds of their size with pyarrow's default, in the same time.
 COMPRESSION = "zstd"
 
 
@@ -40,10 +40,10 @@ def import_pyarrow() -> tuple[ModuleType, ModuleType]:
 
 
 class Parquet(Format):
-    """A row per puzzle; "lines" are rows, counted from 1.
+    """Parquet, one row per puzzle; "lines" are rows, counted from 1.
 
-    Further columns of text, booleans, floats, signed integers and unsigned ones up to 32 bits are carried along as they
-    are. Those of any other type are carried as text: nested ones as JSON, binary ones in hexadecimal.
+    Further columns of text, booleans, floats, signed integers and unsigned ones up to 32 bits are carried along
+    unchanged, other types as text: nested ones as JSON, binary ones in hexadecimal.
     """
 
     name = "Parquet"
@@ -73,7 +73,7 @@ class Parquet(Format):
         return further_columns(self.names(), self.start.column)
 
     def first_record(self) -> Record | None:
-        """The board of the first row alone."""
+        """The first record, of which only the board is read."""
         pa, _ = import_pyarrow()
         plain = plain_names(self.names())
         if BOARD_COLUMN not in plain:
@@ -110,7 +110,7 @@ class Parquet(Format):
             raise PuzzleFileError(f"{self.start.name}: damaged Parquet file after row {row - 1} ({error})") from error
 
     def _columns(self, keep: Collection[str] = ()) -> Columns:
-        """The columns to read; raises PuzzleFileError if none holds puzzles as texts or lists."""
+        """The columns to read; raises PuzzleFileError if no column has puzzles as texts or lists."""
         pa, _ = import_pyarrow()
         columns = choose_columns(self.names(), self.start.name, self.start.column, keep)
         kind = self._file.schema_arrow.field(columns.puzzle).type
@@ -126,7 +126,7 @@ def arrow_table(columns: Mapping[str, Any], start: int = 0, types: Mapping[str, 
     Args:
       columns: n values each.
       start: number of the puzzle in the first row, for messages.
-      types: pyarrow types of some columns, None for none; those of the others are inferred.
+      types: pyarrow types of some columns; None for none. Other types are inferred.
 
     Raises:
       OSError: a text is not UTF-8, the only encoding of Parquet.
@@ -147,7 +147,7 @@ def arrow_table(columns: Mapping[str, Any], start: int = 0, types: Mapping[str, 
 
 
 def _array(values: Any, kind: Any) -> Any:
-    """A column as an array of pyarrow, of texts in the buffer in which they lie."""
+    """A column as an array of pyarrow; texts are not copied from their buffer."""
     pa, _ = import_pyarrow()
     if not isinstance(values, GridColumn):
         return pa.array(values, kind)
@@ -170,7 +170,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _carried(pa: ModuleType, column: Any) -> list[Any]:
-    """The values of a further column, unchanged if every output can hold them, else as text."""
+    """The values of a further column, unchanged if all output formats support them, else as text."""
     types = pa.types
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
@@ -191,7 +191,7 @@ def _carried(pa: ModuleType, column: Any) -> list[Any]:
 
 
 def _without_times(pa: ModuleType, kind: Any) -> Any:
-    """A nested type with text for times, as Python has no nanoseconds; any other type unchanged."""
+    """A nested type with times replaced by text, as Python has no nanoseconds; other types unchanged."""
     types = pa.types
     if types.is_map(kind):
         return pa.map_(_without_times(pa, kind.key_type), _without_times(pa, kind.item_type))

@@ -1,9 +1,9 @@
-"""Parquet outputs, kept in parts until they are finished, or written at once. Needs pyarrow, the extra ``parquet``.
+"""Parquet outputs, resumable in parts or written directly. Needs pyarrow, the extra ``parquet``.
 
-A Parquet file can't be appended to, so each write makes a part of its own, under a temporary name until it is whole.
-Finishing merges the parts. A run killed at any time leaves either a whole target or whole parts.
+A Parquet file can't be appended to, so each write makes a separate part, under a temporary name until it is complete.
+Finishing merges the parts. A run killed at any time leaves either a complete target or complete parts.
 
-The parts lie in ``<target>.parts``, a folder of parts with their checksums, see ``runtime.part_folder``.
+The parts are in ``<target>.parts``, a folder of parts with checksums, see ``runtime.part_folder``.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .source import Source
 from .target import Recovered, lock_output, output_exists
 
 _MERGED = "merged.parquet"
-#: Columns whose samples a resumed run compares with its own answers.
+#: Columns of samples that a resumed run compares with its answers.
 _SAMPLED = ("puzzle", "solution", "rating", "score")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Parts:
-    """What a folder of parts of a Parquet output holds: its ``Manifest``. Columns are compared elsewhere."""
+    """The ``Manifest`` of the parts of a Parquet output. Columns are compared elsewhere."""
 
     noun: ClassVar = "output"
     unfinished: ClassVar = "manifest.json"
@@ -43,12 +43,12 @@ class _Parts:
         return f"part-{number:05}.parquet"
 
     def encode(self, records: Sequence[Record] | None = None) -> bytes:
-        """The format alone."""
+        """The manifest, which has only the format."""
         del records
         return with_checksum({"format": "parquet"})
 
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
-        """Nothing differs in a sound manifest."""
+        """No differences; raises if the manifest is damaged."""
         try:
             parse_checked(data)
         except JsonError as error:
@@ -60,7 +60,7 @@ class PartsFile:
     """A Parquet output; made by ``open_parts``.
 
     Attributes:
-      found: what an earlier run left; its header names the columns of the last part.
+      found: the rows left by an earlier run; the header has the columns of the last part.
       held: releases the locks.
     """
 
@@ -73,7 +73,7 @@ class PartsFile:
         self._types, self._next = _arrow_types(columns), found.done
 
     def append(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows, n values a column, numbers as an array, all else as sequences; they are kept at the return.
+        """Appends rows, n values per column, numbers as arrays, others as sequences; they are stored on return.
 
         Raises:
           OSError: writing failed, or a text is not UTF-8.
@@ -89,9 +89,9 @@ class PartsFile:
         self._next += table.num_rows
 
     def _begin(self) -> None:
-        """Removes parts that are not kept; a target that is whole, but that more rows follow, becomes the first part.
+        """Removes parts that are not kept; a complete target that is to be extended becomes the first part.
 
-        Parts beside a whole target are left over from a run that was killed while it removed them.
+        Parts beside a complete target are left from a run that was killed while removing them.
         """
         self._changed = True
         self._folder.keep(_Parts(), self._records)
@@ -117,12 +117,12 @@ class PartsFile:
 
 
 class WholeFile:
-    """A Parquet output that is written at once and can't be resumed; made by ``open_whole``.
+    """A Parquet output that is written directly and can't be resumed; made by ``open_whole``.
 
     Faster than ``PartsFile``, as nothing is written twice.
 
     Attributes:
-      found: nothing.
+      found: no rows.
       held: releases the lock.
     """
 
@@ -139,7 +139,7 @@ class WholeFile:
         """Appends rows, as ``PartsFile.append`` does."""
         _, pq = import_pyarrow()
         table = arrow_table(columns, self._next, self._types)
-        if self._writer is None or self._writer.schema != table.schema:  # a further column had nothing but nulls so far
+        if self._writer is None or self._writer.schema != table.schema:  # a further column had only nulls so far
             self._end_piece()
             self._pieces.append(f"{self._name}.{len(self._pieces)}{TEMPORARY}")
             self._file = _opened(self._pieces[-1], "wb")
@@ -148,7 +148,7 @@ class WholeFile:
         self._next += table.num_rows
 
     def finish(self) -> None:
-        """Completes the file, which replaces one that exists."""
+        """Completes the file, which replaces an existing one."""
         self._end_piece()
         if len(self._pieces) != 1:
             pieces, self._pieces = self._pieces, [f"{self._name}{TEMPORARY}"]
@@ -158,7 +158,7 @@ class WholeFile:
         os.replace(self._pieces.pop(), self._name)
 
     def close(self) -> None:
-        """Removes what is not finished, and releases the lock; does nothing the second time."""
+        """Removes an unfinished file, and releases the lock; does nothing the second time."""
         with self.held:
             self._end_piece()
             while self._pieces:
@@ -174,7 +174,7 @@ class WholeFile:
 def open_whole(
     name: str, columns: Mapping[str, Any], *, reads: Iterable[Source] = (), force: bool = False
 ) -> WholeFile:
-    """Opens a Parquet output that can't be resumed; arguments and errors are those of ``open_parts``."""
+    """Opens a Parquet output that can't be resumed; arguments and errors as in ``open_parts``."""
     import_pyarrow()
     with contextlib.ExitStack() as held:
         held.enter_context(lock_output(name, reads=reads, exist_ok=force, renamed=True))
@@ -192,16 +192,16 @@ def open_parts(
     force: bool = False,
     sample: int = SAMPLE,
 ) -> PartsFile:
-    """Opens a Parquet output; other arguments and errors are those of ``open_lines``.
+    """Opens a resumable Parquet output; other arguments and errors as in ``open_lines``.
 
-    Samples have the columns ``puzzle``, ``solution``, ``rating`` and ``score``, and an empty text in place of others.
+    Samples have the columns ``puzzle``, ``solution``, ``rating`` and ``score``; other columns are empty texts.
 
     Args:
       name: the path.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
 
     Raises:
-      FileExistsError: the directory for the parts holds a file that is not ours.
+      FileExistsError: the directory for the parts has a foreign file.
       ImportError: pyarrow is missing.
     """
     import_pyarrow()
@@ -212,7 +212,7 @@ def open_parts(
         if whole and not (resume or force):
             raise output_exists(name, resumable=True)
         found = _recover([name] if whole and resume else [], sample)
-        # made at once, so that an output that can't be written fails before any puzzle is solved
+        # created now, so that an output that can't be written fails before any puzzle is solved
         records = held.enter_context(folder.begun(_Parts(), resume=True))
         if records and not (resume or force):
             raise output_exists(name, resumable=True)
@@ -234,25 +234,25 @@ def _paths(folder: PartFolder, records: Sequence[Record]) -> list[str]:
 
 
 def _opened(path: str, mode: str) -> Any:
-    """A file of pyarrow, which takes names that are not UTF-8 as bytes alone."""
+    """Opens a file of pyarrow, which accepts names that are not UTF-8 only as bytes."""
     pa, _ = import_pyarrow()
     return pa.OSFile(os.fsencode(path), mode)
 
 
 def _arrow_types(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """The types of pyarrow of columns with these numpy dtypes, ``object`` for text."""
+    """The pyarrow types of columns with these numpy dtypes, ``object`` for text."""
     pa, _ = import_pyarrow()
     return {name: pa.string() if dtype is object else pa.from_numpy_dtype(dtype) for name, dtype in columns.items()}
 
 
 def _merge(parts: Sequence[str], merged: str, types: Mapping[str, Any]) -> None:
-    """Writes the rows of files into one; ``types`` are those of the first columns, for no files."""
+    """Merges files into one; ``types`` are the types of the first columns, used if there are no files."""
     pa, pq = import_pyarrow()
     schemas = [_schema(part) for part in parts] or [pa.schema(list(types.items()))]
     schema = pa.unify_schemas(schemas, promote_options="permissive")
     with _opened(merged, "wb") as target, pq.ParquetWriter(target, schema, **_settings(schema)) as writer:
         for part in parts:
-            # by row groups: the file is the same wherever a run was stopped and resumed
+            # by row groups, so that the file does not depend on where a run was stopped and resumed
             with _opened(part, "rb") as source, pq.ParquetFile(source) as file:
                 for group in range(file.num_row_groups):
                     writer.write_table(file.read_row_group(group).cast(schema))
@@ -265,7 +265,7 @@ def _schema(part: str) -> Any:
 
 
 def _settings(schema: Any) -> dict[str, Any]:
-    """How files are written: columns whose values may repeat, all but grids, get a dictionary."""
+    """Settings for writing: all columns except grids, whose values do not repeat, get a dictionary."""
     repeated = [name for name in schema.names if name not in ("puzzle", "solution")]
     return {"use_dictionary": repeated, "compression": COMPRESSION}
 

@@ -1,7 +1,7 @@
-"""Positions in play: filled cells and the candidates of the open ones, and how texts list candidates.
+"""Positions (filled cells and candidates of open ones), and parsing of lists of candidates.
 
 Candidates are bool[n, side, cells], digit by digit, the layout that networks take: a filled cell has its digit, an open
-cell the digits that it may hold, all of them where a text lists none.
+cell the digits that it may hold, which are all digits if a text lists none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from .cells import BLANKS, Malformed
 
-#: Marks by which programs and forums point at cells and candidates, as in *359, 3-59 or u5.
+#: Marks of cells and candidates in programs and forums, as in *359, 3-59 or u5.
 _MARKS = b"*#@-" + string.ascii_letters.encode()
 _LISTED = re.compile(rb"[1-9]+|[.0]")
 _NUMBERS = re.compile(rb"\d{1,2}(,\d{1,2})*|[.]")
@@ -26,9 +26,9 @@ class Positions(NamedTuple):
 
     Attributes:
       grids: uint8[N, cells], the filled cells, given or placed; 0 = open.
-      candidates: bool[N, side, cells], the digits that each cell may hold. Those that a filled cell excludes may be
-        among them.
-      givens: bool[N, cells], whether each cell is given, rather than placed in play or open.
+      candidates: bool[N, side, cells], the digits that each cell may hold, possibly including ones that filled cells
+        exclude.
+      givens: bool[N, cells], whether each cell is given, rather than placed later or open.
     """
 
     grids: np.ndarray
@@ -37,10 +37,10 @@ class Positions(NamedTuple):
 
 
 def split_listed(row: bytes, side: int) -> list[bytes] | None:
-    """The cells of a row without frame that lists candidates, as 1259 or, beyond 9x9, 1,12,16.
+    """The cells of a row without a frame that lists candidates, as 1259 or, beyond 9x9, 1,12,16.
 
     Returns:
-      A text a cell, without marks; None if no cell has several candidates, or the row has another form.
+      One text per cell, without marks; None if no cell has several candidates, or the row has another form.
     """
     words = row.split()
     if len(words) != side or (side > 9 and b"," not in row):
@@ -58,7 +58,7 @@ def check_listed(cells: Iterable[bytes], side: int) -> tuple[np.ndarray, np.ndar
     """The cells of a row that lists candidates: digits uint8[side], 0 where open, and candidates bool[side, side].
 
     Raises:
-      Malformed: a cell has no candidate, one twice, or one that is no digit of the board.
+      Malformed: a cell has no candidate, one twice, or one that is not a digit of the board.
     """
     candidates = np.zeros((side, side), bool)
     for column, text in enumerate(cells):

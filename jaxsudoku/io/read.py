@@ -34,19 +34,19 @@ from .sections import SadMan
 from .source import Source, line_blocks, open_pieces, open_source, unified_lines
 from .zeros import ZeroBasedError, check_zeros
 
-#: The formats that are read, in the order in which they are tried; the last one accepts any text.
+#: The formats in the order in which they are tried; the last one accepts any text.
 FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, JsonLines, CsvTable, Drawn, Lines)
 
 
 #: Excel's first line of a CSV, which names the separator.
 _SEPARATOR = re.compile(rb'\A"?sep=[^\n]?"?\r?\n', re.IGNORECASE)
 
-#: The most cells of the grids of a block, which may have a grid for every two bytes.
+#: Maximum number of cells of a block's grids; a block may have a grid for every two bytes.
 _MOST_CELLS = 1 << 26
 
 
 def without_separator(head: bytes) -> bytes:
-    """The beginning of a file with a blank line for Excel's, which names the separator of a CSV."""
+    """The beginning of a file with Excel's line for the separator of a CSV replaced by a blank line."""
     return _SEPARATOR.sub(b"\n", head)
 
 
@@ -63,19 +63,19 @@ def detect_format(start: Beginning, side: int) -> Format:
 
 
 def detect_table(start: Beginning) -> Format | None:
-    """The format of an input with this beginning if it is a table, which does not depend on the board."""
+    """The format of an input with this beginning if it is a table, whatever its board."""
     tables = (kind.sniff(start, 0) for kind in FORMATS if kind.is_table)
     return next((table for table in tables if table is not None), None)
 
 
 class SliceFormat(NamedTuple):
-    """What is known of a slice of a file, which it need not show.
+    """Properties of a slice of a file that can't be detected in the slice itself.
 
     Attributes:
-      form: makes its format.
+      form: constructs its format.
       first: whether it is the beginning of the file.
-      groups: the row groups of Parquet to read, None for all.
-      before: the rows before them.
+      groups: the row groups of Parquet to read; None for all.
+      before: the number of rows before them.
       numbers: as in ``BoardCheck``.
     """
 
@@ -94,16 +94,16 @@ class PuzzleFile:
       name: its name, for messages.
       board, column: as in ``read_chunks``.
       zero_based: as in ``read_chunks``.
-      known: what is known of a slice; None for a whole file, whose format is detected.
+      known: the properties of a slice; None for a whole file, whose format is detected.
 
     Attributes:
       name: name of the input, for messages.
       board: the board of the puzzles.
       names_board: whether the input itself names its board.
       numbers: as in ``BoardCheck``.
-      unique: whether the comments at the top say that each puzzle has exactly one solution.
-      read: the number of puzzles that have been read.
-      count: the number of all puzzles, where it is known: of Parquet, and when all are read.
+      unique: whether the comments at the top state that each puzzle has exactly one solution.
+      read: the number of puzzles read so far.
+      count: the number of all puzzles, if known: for Parquet, and when all are read.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class PuzzleFile:
                 head = without_separator(head) if first else head
             self._start = dataclasses.replace(self._start, head=head)
             header = header_of(self._start) if known is None else header
-        except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like any later one
+        except (OSError, PuzzleFileError) as failure:  # raised when puzzles are read, like later errors
             self._failure = failure
         self.unique, self.names_board = header.unique, header.board is not None
         self.numbers = header.in_table if known is None else known.numbers
@@ -155,22 +155,22 @@ class PuzzleFile:
         return detect_format(self._start, self.board.side) if self._known is None else self._known.form(self._start)
 
     def chunks(self, chunk_size: int = 65536, *, skip: int = 0, keep: Collection[str] = ()) -> Iterator[Chunk]:
-        """The puzzles, to be read once; arguments, result and errors as in ``read_chunks``."""
+        """The puzzles, which can be read once; arguments, result and errors as in ``read_chunks``."""
         return rechunk(self._read(keep) if self._begun is None else self._begun, chunk_size, skip)
 
     def has_puzzles(self, keep: Collection[str] = ()) -> bool:
-        """Whether there is a puzzle, well-formed or not, found by reading on; ``chunks`` takes ``keep`` from here."""
+        """Whether there is a puzzle, well-formed or not; reads ahead, and ``chunks`` uses this ``keep``."""
         chunks = self._read(keep)
         first = next((chunk for chunk in chunks if len(chunk)), None)
         self._begun = itertools.chain([] if first is None else [first], chunks)
         return first is not None
 
     def check(self) -> tuple[str, ...]:
-        """Finds errors at the beginning of the input now, rather than when puzzles are read.
+        """Finds errors at the beginning of the input now, instead of when puzzles are read.
 
         Returns:
-          Names of the columns of a table except that of puzzles, of JSON lines those of the first object; none of any
-          other text.
+          Names of the columns of a table except that of puzzles, for JSON lines the keys of the first object; empty for
+          other texts.
 
         Raises:
           PuzzleFileError: a table has no column of puzzles, or the input is damaged before its first puzzle.
@@ -184,7 +184,7 @@ class PuzzleFile:
         """Reads as far as needed to find whether digits are counted from 0.
 
         Raises:
-          ZeroBasedError: they are. Any other fault is raised when the puzzles are read.
+          ZeroBasedError: digits are counted from 0. Other errors are raised when the puzzles are read.
         """
         try:
             next((None for chunk in self._read(()) if (chunk.grids == self.board.side).any()), None)
@@ -204,7 +204,7 @@ class PuzzleFile:
         kind = self.format
         self.count = kind.count()
         chunks = check.check_column(kind.read(_bounded(blocks, check.board.cells), check, keep))
-        if self._known is None and not self._zero_based:  # of a slice, the whole was checked
+        if self._known is None and not self._zero_based:  # for a slice, the whole file was checked
             chunks = check_zeros(chunks, self.name, check.board.side)
         for chunk in chunks:
             self.read += len(chunk)
@@ -263,12 +263,12 @@ def read_chunks(
     column: str | None = None,
     zero_based: bool = False,
 ) -> Iterator[Chunk]:
-    """Streams the puzzles of an input of any size, with flat memory.
+    """Streams the puzzles of an input of any size, with constant memory.
 
-    The format is detected by the first lines:
+    The format is detected from the first lines:
 
-    - a puzzle a line, of characters (``.0*_-`` are blanks, ``A`` is 10; anything after white space, ``,``, ``;`` or
-      ``#`` is ignored) or of numbers;
+    - one puzzle per line, as characters (``.0*_-`` are blanks, ``A`` is 10; anything after white space, ``,``, ``;`` or
+      ``#`` is ignored) or as numbers;
     - CSV, separated by commas, semicolons or tabs, with a header and one of ``PUZZLE_COLUMNS``, such as ``puzzle``, or
       with a single column;
     - JSON lines, each an object with a key ``puzzle`` whose value is a text, a list of integers or a list of rows; also
@@ -289,11 +289,11 @@ def read_chunks(
       board: the board of all puzzles; None for the board that the input names (see ``read_board``), or else the
         classic 9x9 board.
       chunk_size: number of puzzles in each chunk except the last.
-      skip: number of puzzles to leave out at the beginning.
-      keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras``. By default
-        none is, as new answers replace them.
+      skip: number of puzzles to skip at the beginning.
+      keep: columns among ``ANSWER_COLUMNS`` (solution, status, iterations ...) to carry along in ``extras``. None by
+        default, as new answers replace them.
       column: name of the column of puzzles in a table, or of their key in JSON lines; by default ``puzzle``.
-      zero_based: whether digits are counted from 0, so that 0 is the first digit and no blank; they are read as 1 to
+      zero_based: whether digits are counted from 0, so that 0 is the first digit and not a blank; they are read as 1 to
         ``side``.
 
     Returns:
@@ -301,9 +301,9 @@ def read_chunks(
 
     Raises:
       OSError: the input is missing or unreadable.
-      PuzzleFileError: the input can't be read on: truncated or damaged compressed data or Parquet, a table without a
-        column of puzzles, a quote that is never closed, a comment that names another board. All puzzles before the
-        error are given first.
+      PuzzleFileError: the input can't be read further: truncated or damaged compressed data or Parquet, a table without
+        a column of puzzles, a quote that is never closed, a comment that names another board. Raised after all puzzles
+        before the fault.
     """
     if chunk_size < 1 or skip < 0:
         raise ValueError(f"chunk_size must be at least 1 and skip at least 0, not {chunk_size} and {skip}")
@@ -318,7 +318,7 @@ def read_chunks(
 
 
 def _bounded(blocks: Iterator[bytes], cells: int) -> Iterator[bytes]:
-    """The blocks of whole lines, cut so that the grids of their lines, of so many cells each, fit into memory."""
+    """Cuts blocks of whole lines so that grids with this many cells, one per line, fit into memory."""
     most = max(1, _MOST_CELLS // cells)
     for block in blocks:
         if len(block) // 2 > most and block.count(b"\n") > most:
@@ -331,7 +331,7 @@ def _bounded(blocks: Iterator[bytes], cells: int) -> Iterator[bytes]:
 
 
 def header_of(start: Beginning) -> Header:
-    """The comments at the top of a text, and the board that they or the first record of a table name."""
+    """The comments at the top of a text, and the board named there or in the first record of a table."""
     header = read_header(start.head)
     if header.board is not None:
         return header

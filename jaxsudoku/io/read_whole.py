@@ -1,4 +1,4 @@
-"""Reading all puzzles of an input into arrays."""
+"""Reads all puzzles of an input into arrays."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def read_puzzles(
 
     Args:
       source, board, column, zero_based: as in ``read_chunks``.
-      errors: what is done with malformed puzzles: "raise" an error, or "mark" them in the result.
+      errors: treatment of malformed puzzles: "raise" an error, or "mark" them in the result.
 
     Returns:
       uint8[N, cells], values 0 (blank) to side. With "mark" a ``Chunk`` of all puzzles, which ``solve`` and others
-      take: ``good`` says which are well-formed, and ``errors`` has the line, the text and the cause of every other one.
+      take: ``good`` marks the well-formed ones, and ``errors`` has line, text and cause of all others.
 
     Raises:
       PuzzleFileError: some puzzle is malformed, and ``errors`` is "raise"; the input is damaged, or it names another
@@ -72,7 +72,7 @@ def read_puzzles(
 def read_positions(
     source: Source, board: Board | None = None, *, column: str | None = None, zero_based: bool = False
 ) -> Positions:
-    """Reads all puzzles of an input as positions in play: the filled cells, and the candidates that it lists.
+    """Reads all puzzles of an input as positions: filled cells, and the candidates that the input lists.
 
     Args:
       source, board, column, zero_based: as in ``read_chunks``.
@@ -90,7 +90,7 @@ def read_positions(
 
 
 def warn_listed(count: int, advice: str) -> None:
-    """Warns that the candidates of a number of puzzles are left out; the caller's caller is named."""
+    """Warns that the candidates of a number of puzzles are ignored, at the location of the caller's caller."""
     have = "puzzle lists" if count == 1 else "puzzles list"
     warnings.warn(f"{count:,} {have} candidates, which are left out; {advice}", UserWarning, stacklevel=3)
 

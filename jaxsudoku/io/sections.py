@@ -1,4 +1,4 @@
-"""SadMan Sudoku's .sdk files in sections: of ``[Puzzle]``, ``[State]`` and the others the puzzle alone is read."""
+"""SadMan Sudoku's .sdk files with sections, of which only ``[Puzzle]`` is read."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PUZZLE = b"puzzle"
 
 
 class SadMan(Format):
-    """A grid in the section ``[Puzzle]``; the others hold the position in play: digits, pencil marks and colours.
+    """A grid in the section ``[Puzzle]``; other sections have the state of play: digits, pencil marks and colours.
 
-    Lines such as ``#A author`` are comments. A section ends with the next one, with a comment, or after as many rows as
-    the board has: files may be joined.
+    Lines such as ``#A author`` are comments. A section ends at the next one, at a comment, or after all rows of the
+    board, as files may be joined.
     """
 
     name = "SadMan's sections"
@@ -40,7 +40,7 @@ class SadMan(Format):
 
 
 def puzzle_lines(lines: list[bytes], side: int) -> list[bytes]:
-    """Lines of a file with sections, each with a newline: blank ones for those that are not of puzzles."""
+    """Lines of a file with sections, each with a newline; lines outside of puzzles are replaced by blank ones."""
     return _Sections("", side).kept(b"".join(line + b"\n" for line in lines)).splitlines(keepends=True)
 
 
@@ -49,7 +49,7 @@ class _Sections:
 
     def __init__(self, name: str, side: int) -> None:
         self._name, self._side = name, side
-        self._skipped: bytes | None = None  # the section that is left out
+        self._skipped: bytes | None = None  # the section that is skipped
         self._rows = 0
         self._first: tuple[int, str] | None = None  # the first section
         self._puzzle = False

@@ -1,7 +1,7 @@
-"""Slices of inputs, which are read on their own: row groups of Parquet, whole lines of text, or whole files.
+"""Slices of inputs that can be read independently: row groups of Parquet, whole lines of text, or whole files.
 
-Text is sliced if a puzzle is a line, plain or of CSV, and no quotes are in it. All other inputs are one slice:
-compressed ones, JSON lines, drawn grids. A slice is read as the format of the whole, which it need not show.
+Text with one puzzle per line, plain or CSV, is sliced if it has no quotes. All other inputs are one slice: compressed
+ones, JSON lines, drawn grids. A slice has the format of the whole file, which may not be detectable in the slice.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Slice:
       kind: the name of its format.
       start, stop: the row groups of Parquet, or the bytes of a text; 0 and None for the whole file.
       before: the rows of Parquet before the slice, or 0.
-      header: the line of a table that names its columns, without the newline, which the slice lacks.
-      delimiter: what separates the fields of CSV.
+      header: the header line of a table, without the newline, which is missing in the slice.
+      delimiter: the delimiter of CSV.
       zero_based: whether digits are counted from 0.
       numbers: as in ``BoardCheck``.
     """
@@ -62,8 +62,8 @@ class LineStream:
 
     Attributes:
       name: the name of the file.
-      header_lines: the lines of the header, which is no part of the file at this place.
-      lines: the lines of the slice that have been read, without the header.
+      header_lines: number of lines of the header, which is not part of the file at this position.
+      lines: number of lines of the slice read so far, without the header.
     """
 
     def __init__(self, stream: BinaryIO, part: Slice) -> None:
@@ -104,12 +104,16 @@ def open_slice(part: Slice, board: Board, column: str | None = None) -> Iterator
 def slices(
     source: str, board: Board | None, column: str | None, puzzles: int, *, zero_based: bool = False
 ) -> tuple[PuzzleFile, list[Slice]]:
-    """A file as it was found, closed again, and its slices, of about so many puzzles each.
+    """The properties of a file, and its slices.
 
     Args:
       source: a path or URL.
       board, column, zero_based: as in ``open_puzzles``.
-      puzzles: the number of puzzles: Parquet gets as many row groups as have so many rows, text about so many lines.
+      puzzles: approximate number of puzzles per slice: whole row groups of Parquet with at least this many rows, or
+        about this many lines of text.
+
+    Returns:
+      The ``PuzzleFile``, already closed, and the slices.
 
     Raises:
       OSError, PuzzleFileError: as in ``open_puzzles`` and ``PuzzleFile.check``.
@@ -130,7 +134,7 @@ def slices(
         else:
             size = puzzles * (opened.board.cells * (1 if opened.board.side < 10 else 3) + 1)
             found = _line_slices(whole, kind, _line_bounds(stream, size))
-        if not zero_based:  # which a slice can't know
+        if not zero_based:  # not known in a slice
             stream.seek(0)
             PuzzleFile(stream, source, board, column).check_zeros()
     return opened, found
@@ -151,7 +155,7 @@ def _line_slices(whole: Slice, kind: Format, bounds: list[tuple[int, int]]) -> l
 
 
 def _row_groups(whole: Slice, rows: Sequence[int], puzzles: int) -> list[Slice]:
-    """Slices of at least so many rows, but for the last one."""
+    """Slices of at least ``puzzles`` rows, except the last one."""
     found, first, before, held = [], 0, 0, 0
     for group, count in enumerate(rows):
         held += count
@@ -162,7 +166,7 @@ def _row_groups(whole: Slice, rows: Sequence[int], puzzles: int) -> list[Slice]:
 
 
 def _line_bounds(stream: BinaryIO, size: int) -> list[tuple[int, int]]:
-    """Where slices of at least so many bytes, which end after a newline, begin and end."""
+    """Begins and ends of slices of at least ``size`` bytes, which end after a newline."""
     end = stream.seek(0, os.SEEK_END)
     bounds, start = [], 0
     while start < end:
@@ -186,9 +190,9 @@ def _quoted(stream: BinaryIO) -> bool:
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """The files that names mean, in the order of the names: paths and URLs, with ``*``, ``?`` and ``[...]``.
+    """The files of paths and URLs, with ``*``, ``?`` and ``[...]`` or folders, in the order of the arguments.
 
-    The files of a pattern, or in a folder, are in the order of their names; those that begin with a dot are left out.
+    The files of a pattern or a folder are sorted by name; names that begin with a dot are left out.
 
     Raises:
       FileNotFoundError: there is no such file.

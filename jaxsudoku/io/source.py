@@ -1,4 +1,4 @@
-"""The bytes of an input, a file or pipe, compressed or not, as blocks of whole lines with flat memory."""
+"""Reads files and pipes, compressed or not, as blocks of whole lines with constant memory."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Source = str | os.PathLike[str] | BinaryIO
 
 #: Bytes read at a time; a block and the arrays made of it should fit in the processor's cache.
 BLOCK = 1 << 20
-#: No puzzle is this long: an input with longer lines is another kind of file, and not held in memory.
+#: Maximum length of a line, above that of any puzzle: an input with longer lines is another kind of file.
 LONGEST_LINE = 1 << 24
 
 BOM = codecs.BOM_UTF8
 _PART = 1 << 16  # bytes compared at a time
 _ZIP_MAGIC = b"PK\x03\x04"
-#: Carriage returns, each of which ends a line alone; before a newline, which is the group, they are white space.
+#: Carriage returns, which end a line if they are alone; before a newline, the group, they are white space.
 _RETURNS = re.compile(rb"\r++(\n?)")
 
 
@@ -45,7 +45,7 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
 
     Raises:
       OSError: the file is missing, a directory or unreadable.
-      TypeError: neither a path nor a binary file object.
+      TypeError: ``source`` is neither a path nor a binary file object.
     """
     if not isinstance(source, (str, os.PathLike)):
         if not hasattr(source, "read"):
@@ -62,22 +62,22 @@ def open_source(source: Source) -> tuple[contextlib.AbstractContextManager[Binar
 
 
 def is_plain(head: bytes) -> bool:
-    """Whether an input that begins with these bytes is neither compressed nor UTF-16, so that its lines are bytes."""
+    """Whether an input that begins with these bytes is plain text: neither compressed nor UTF-16."""
     archive = compression_of(head) is not None or head.startswith(_ZIP_MAGIC)
     return not archive and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def open_pieces(stream: BinaryIO, name: str, plain: bool = False) -> tuple[Iterator[bytes], str | None]:
-    """The bytes of a stream in pieces, decompressed, as UTF-8 without a byte order mark; and how it is compressed.
+    """The bytes of a stream in pieces, decompressed and converted to UTF-8 without a byte order mark.
 
     Args:
       stream: the stream.
       name: its name, for messages.
-      plain: whether it is neither compressed nor UTF-16, whatever it looks like.
+      plain: whether it is known to be neither compressed nor UTF-16, so that nothing is detected.
 
     Returns:
       The pieces, and the name of the compression, None without. The first piece is long enough to detect the format,
-      unless there are no more bytes.
+      unless the stream is shorter.
 
     Raises:
       PuzzleFileError: now or while the pieces are read: compressed data are truncated or damaged (all that could be
@@ -104,10 +104,9 @@ def open_pieces(stream: BinaryIO, name: str, plain: bool = False) -> tuple[Itera
 
 
 def unified_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The pieces of a text with newlines for lone carriage returns, and without byte order marks at starts of lines.
+    """Replaces lone carriage returns by newlines, and removes byte order marks at starts of lines.
 
-    Both occur where files were joined. A carriage return stays before a newline, and between quotes, where it is part
-    of a field of CSV.
+    Both occur in joined files. A carriage return is kept before a newline, and within quotes as part of a CSV field.
     """
     held = b""
     quoted = 0  # whether the next piece begins between quotes
@@ -132,7 +131,7 @@ def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
     """Blocks of about ``BLOCK`` bytes that end with a newline, which is added to the last line if it lacks one.
 
     Raises:
-      PuzzleFileError: a line is longer than ``LONGEST_LINE``, or as ``pieces`` does. All whole lines come first.
+      PuzzleFileError: a line is longer than ``LONGEST_LINE``, or as ``pieces`` does. Raised after all whole lines.
     """
     held: list[bytes] = []
     size = 0
@@ -164,14 +163,14 @@ def line_blocks(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 
 
 def _has_lone_returns(raw: np.ndarray) -> bool:
-    """Whether another byte than a newline follows some carriage return in uint8[n]."""
+    """Whether a carriage return in uint8[n] is followed by another byte than a newline."""
     # parts are small enough for the memory allocator to reuse pages
     parts = (raw[start : start + _PART + 1] for start in range(0, len(raw), _PART))
     return any(((part[:-1] == ord("\r")) & (part[1:] != ord("\n"))).any() for part in parts)
 
 
 def _without_lone_returns(piece: bytes, quoted: int) -> bytes:
-    """The piece with newlines for lone carriage returns outside of quotes; ``quoted`` is 1 if it begins within them."""
+    """Replaces lone carriage returns outside of quotes by newlines; ``quoted`` is 1 if the piece begins in quotes."""
     if not quoted and b'"' not in piece:
         if b"\n" not in piece:
             return piece.replace(b"\r", b"\n")

@@ -1,4 +1,4 @@
-"""Writing tables of puzzles row by row: CSV, Parquet, or one column as text; interrupted runs can be resumed."""
+"""Writers of tables of puzzles, row by row: CSV, Parquet, or one column as text; interrupted runs can be resumed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .parts_file import PartsFile, WholeFile, open_parts, open_whole
 from .source import Source
 from .target import STDOUT, Kind, check_kind, is_special
 
-#: How many rows from either end of a resumed table are given, to be compared.
+#: Number of rows at either end of a resumed table that are compared.
 TABLE_SAMPLE = 256
 
 
@@ -29,22 +29,22 @@ class Options(TypedDict, total=False):
 
 
 class RowWriter(abc.ABC):
-    """An output of rows of any kind; a context manager.
+    """Base class of writers of rows; a context manager.
 
-    Leaving the ``with`` block normally finishes the output. Leaving it by an exception keeps what was written, to be
-    resumed. A Parquet file can't be appended to: its parts lie in the directory ``<target>.parts`` until the output is
-    finished. While it is open, a lock file beside the output keeps other processes from writing it.
+    Leaving the ``with`` block normally finishes the output. Leaving it by an exception keeps the rows written so far,
+    which can be resumed. A Parquet file can't be appended to: its parts are in the directory ``<target>.parts`` until
+    the output is finished. While it is open, a lock file beside the output keeps other processes from writing it.
 
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      kind: ``text``, ``csv`` or ``parquet``; by default that of the suffix, which may be followed by ``.gz``.
+      kind: ``text``, ``csv`` or ``parquet``; by default from the suffix, which may be followed by ``.gz``.
       force: whether an existing output is replaced.
-      resume: whether to keep the whole rows of an output that an earlier run left, cut off what it left half written,
-        and go on after them. The output is changed only by the first write.
-      source: the input, which is never written over, be it by another name or through the standard streams.
+      resume: whether to keep the complete rows of an earlier run's output, cut off its incomplete end, and continue
+        after it. The output is not modified before the first write.
+      source: the input, which is never overwritten, even under another name or through the standard streams.
       heading: comments at the top of a text, see ``header_lines``.
-      resumable: whether the output can be resumed. If not, Parquet is written at once.
+      resumable: whether the output can be resumed. If not, Parquet is written directly.
 
     Attributes:
       done: number of rows that were kept, 0 unless resuming.
@@ -54,7 +54,7 @@ class RowWriter(abc.ABC):
         way.
       ResumeError: the output to resume is not of this kind, or has other columns.
       BlockingIOError: another process is writing the output.
-      ValueError: the arguments contradict each other, or the output is the input.
+      ValueError: arguments are inconsistent, or the output is the input.
       OSError: the directory is missing, or the output is one or can't be written.
       ImportError: Parquet without pyarrow.
     """
@@ -78,7 +78,7 @@ class RowWriter(abc.ABC):
         self._kind, compressed = check_kind(target, kind, resume)
         self._name = STDOUT if target == "-" else target
         if resume and force:
-            raise ValueError("resume keeps an output and force replaces it: choose one")
+            raise ValueError("resume keeps an output, force replaces it: use only one of them")
         reads = () if source is None else (source,)
         self._output: LineFile | PartsFile | WholeFile
         if self._kind == "parquet" and not resumable:
@@ -106,7 +106,7 @@ class RowWriter(abc.ABC):
 
     @abc.abstractmethod
     def _check_columns(self, header: tuple[str, ...]) -> None:
-        """Raises ResumeError if the columns of an output to be resumed are not those that it should have."""
+        """Raises ResumeError if the output to resume has other columns than expected."""
 
     def close(self) -> None:
         """Finishes the output; raises OSError that names the file, BrokenPipeError unchanged."""
@@ -117,7 +117,7 @@ class RowWriter(abc.ABC):
             self.abandon()
 
     def abandon(self) -> None:
-        """Leaves the output as it is, to be resumed; does nothing after ``close``."""
+        """Closes the unfinished output, which can be resumed; does nothing after ``close``."""
         self._output.close()
 
     def __enter__(self) -> Self:
@@ -131,7 +131,7 @@ class RowWriter(abc.ABC):
 
     @contextlib.contextmanager
     def _writing(self, count: int) -> Iterator[None]:
-        """Counts the rows written in the block; adds the name of the output, and what to do, to errors."""
+        """A context that counts written rows, and adds the output's name and advice to errors."""
         try:
             yield
         except BrokenPipeError:
@@ -139,23 +139,22 @@ class RowWriter(abc.ABC):
         except OSError as error:
             cause = error.strerror or str(error)
             if self._name != STDOUT and not is_special(self._name):
-                cause += f"; the {self._next} {self._rows} written before stay in it"
-                cause += ", and --resume goes on from there" if self._resumable else ""
+                cause += f"; the {self._next} {self._rows} written before are kept"
+                cause += ", and --resume continues from there" if self._resumable else ""
             raise OSError(error.errno, cause, self._name) from error
         self._next += count
 
 
 class TableWriter(RowWriter):
-    """Appends rows of known columns; the first column is ``puzzle``.
+    """Writer of rows with known columns; the first column is ``puzzle``.
 
-    CSV and Parquet have all columns; text has only the first, a value a line.
+    CSV and Parquet have all columns; text has only the first, one value per line.
 
     Arguments and errors are those of ``RowWriter``.
 
     Attributes:
-      kept: at least the first and the last ``TABLE_SAMPLE`` kept rows, by number, each a dict of texts by column, to
-        be compared with the rows to write. Of Parquet it has only puzzles, solutions, ratings and scores, of text only
-        puzzles.
+      kept: at least the first and last ``TABLE_SAMPLE`` kept rows, by number, as dicts of texts by column, for
+        comparison with the rows to write. Parquet has only puzzles, solutions, ratings and scores, text only puzzles.
     """
 
     _rows = "puzzles"
@@ -173,7 +172,7 @@ class TableWriter(RowWriter):
             raise ResumeError(f"{self._name}: the columns are {', '.join(header)}, and should be {expected}")
 
     def write(self, columns: Mapping[str, Any]) -> None:
-        """Appends rows: for each column n values, numbers as an array, text as a sequence.
+        """Appends rows: n values for each column, numbers as an array, text as a sequence.
 
         Raises:
           ValueError: the columns are not those of the table, or of different lengths.
@@ -189,11 +188,11 @@ class TableWriter(RowWriter):
                 self._output.append(columns)
 
     def check(self, first: int, puzzles: Sequence[str]) -> None:
-        """Compares the kept rows with those that would be written in their places.
+        """Compares kept rows with those that would be written in their places.
 
         Args:
-          first: number of the first.
-          puzzles: their first column.
+          first: number of the first row.
+          puzzles: the first column of the rows.
 
         Raises:
           ResumeError: they differ. The output is unchanged.

@@ -1,4 +1,4 @@
-"""Outputs: whether one may be written, opening it under a lock, and what an earlier run left in it."""
+"""Output files: checks, locking and opening."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Kind = Literal["text", "csv", "parquet"]
 KINDS: tuple[str, ...] = typing.get_args(Kind)
 
 STDOUT = "<stdout>"
-#: Suffixes that decide the kind of an output; any other one is that of text.
+#: Suffixes and their kinds of output; others are text.
 _KIND_OF_SUFFIX: dict[str, Kind] = {".csv": "csv", ".parquet": "parquet", ".txt": "text", ".sdm": "text"}
-#: Suffixes of formats that an output might be expected to have, but that are not written.
+#: Suffixes of formats that can't be written.
 _OTHER_FORMATS = (
     *(".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".htm", ".xml", ".yaml", ".yml", ".md"),
     *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".pq", ".parq", ".npy", ".npz", ".h5", ".hdf5", ".pkl", ".pickle"),
@@ -35,13 +35,13 @@ _OTHER_FORMATS = (
 
 @dataclasses.dataclass
 class Recovered:
-    """The whole rows that an earlier run left in an output.
+    """The complete rows of an earlier run in an output.
 
     Attributes:
-      done: how many there are.
-      keep: size in bytes of the part of the file that holds them; what follows is half written.
+      done: number of rows.
+      keep: size in bytes of the part of the file with these rows; the rest is incomplete.
       samples: some of them, by index: the fields of a record, for text the line.
-      header: names of the columns; empty for text and where nothing was written.
+      header: names of the columns; empty for text, and if nothing was written.
     """
 
     done: int = 0
@@ -51,7 +51,7 @@ class Recovered:
 
 
 def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
-    """The kind of an output, by its name if ``kind`` is None, and whether it is compressed by gzip.
+    """The kind of an output, from its name if ``kind`` is None, and whether it is compressed by gzip.
 
     Raises:
       ValueError: an unknown or impossible kind, one that contradicts the name, or a suffix as in ``check_suffix``.
@@ -64,14 +64,14 @@ def kind_of(name: str, kind: Kind | None) -> tuple[Kind, bool]:
     if kind not in KINDS:
         raise ValueError(f"unknown kind of output {kind!r}: {', '.join(KINDS[:-1])} or {KINDS[-1]}")
     if kind != named and named != "text":
-        raise ValueError(f"{name}: the suffix is that of {named}, but {kind} is asked for")
+        raise ValueError(f"{name}: the suffix is that of {named}, but the kind is {kind}")
     if kind == "parquet" and compressed:
         raise ValueError(f"{name}: Parquet is compressed already and takes no .gz")
     return kind, compressed
 
 
 def check_kind(name: str, kind: Kind | None, resume: bool = False) -> tuple[Kind, bool]:
-    """As ``kind_of``; raises ValueError also where the standard output, ``-``, is to have what needs a file."""
+    """``kind_of``; also raises ValueError for the standard output, ``-``, if the kind or resuming needs a file."""
     found, compressed = kind_of(name, kind)
     if name == "-" and (resume or found == "parquet"):
         raise ValueError(f"{'resuming' if resume else 'Parquet'} needs an output file, not the standard output")
@@ -107,7 +107,7 @@ def check_folder_name(name: str) -> None:
 def check_form(name: str, written: str) -> None:
     """Raises ValueError if the name of a file of one form, such as ``.json``, has the suffix of another one.
 
-    The file may be text in any case, and is compressed where its name ends in ``.gz``.
+    The file may always be text, and is compressed if its name ends in ``.gz``.
     """
     suffix = _known_suffix(name.lower().removesuffix(".gz"))
     if suffix not in (None, ".txt", written):
@@ -115,7 +115,7 @@ def check_form(name: str, written: str) -> None:
 
 
 def _known_suffix(name: str) -> str | None:
-    """The suffix of a name if it is that of a form of files."""
+    """The suffix of a name if it is one of a known form of files."""
     suffixes = (*_KIND_OF_SUFFIX, *_OTHER_FORMATS, *(kind.suffix for kind in COMPRESSIONS))
     return next((suffix for suffix in suffixes if name.lower().endswith(suffix)), None)
 
@@ -130,7 +130,7 @@ def check_output(
     renamed: bool = False,
     what: str = "output",
 ) -> None:
-    """Checks that an output may be written; nothing is changed.
+    """Checks that an output may be written; changes nothing.
 
     Files are compared by device and inode, so symbolic and hard links and redirected standard streams are recognized.
     Devices and pipes exist, but may always be written, even if they are an input too.
@@ -139,7 +139,7 @@ def check_output(
       target: a path, or ``-`` for the standard output.
       reads: the inputs: paths, ``-`` for the standard input, or open files.
       writes: the other outputs, ``-`` for the standard output.
-      exist_ok: whether it may exist, as it is replaced or resumed.
+      exist_ok: whether it may exist, to be replaced or resumed.
       resumable: whether the message for an output that exists names the option to resume.
       renamed: whether the file is written under another name in its folder and then renamed, as Parquet is.
       what: the output's name in messages.
@@ -148,7 +148,7 @@ def check_output(
       ValueError: the output is one of the inputs or other outputs.
       BlockingIOError: another process is writing it.
       FileExistsError: it is a file that exists.
-      OSError: it is a folder, lies in none, or it or its folder can't be written.
+      OSError: it is a folder, its folder does not exist, or one of them can't be written.
     """
     _check_place(target, reads, writes, renamed, what)
     if os.fspath(target) != "-":
@@ -181,21 +181,21 @@ def lock_output(
     if not os.path.exists(name) or os.access(os.path.dirname(os.path.realpath(name)), os.W_OK | os.X_OK):
         lock = OutputLock(name)
     if not exist_ok and os.path.isfile(name):
-        with lock:  # which the error releases
+        with lock:  # released by the error
             raise output_exists(name, resumable=resumable)
     return lock
 
 
 def output_exists(name: str, what: str = "output", resumable: bool = False) -> FileExistsError:
-    """The error for an output that exists and may be neither replaced nor resumed."""
-    advice = "go on with --resume or replace it with --force" if resumable else "replace it with --force"
+    """The error for an existing output that may be neither replaced nor resumed."""
+    advice = "continue it with --resume or replace it with --force" if resumable else "replace it with --force"
     return FileExistsError(errno.EEXIST, f"the {what} exists: {advice}", name)
 
 
 def _check_place(
     target: str | os.PathLike[str], reads: Iterable[Source], writes: Iterable[str], renamed: bool, what: str
 ) -> None:
-    """Raises what ``check_output`` does about other files, folders and permissions."""
+    """The checks of ``check_output`` for other files, folders and permissions; raises the same errors."""
     name = os.fspath(target)
     shown = STDOUT if name == "-" else name
     itself = _identity(name, sys.stdout)
@@ -223,11 +223,11 @@ def _check_place(
     if not os.path.isdir(folder):
         raise FileNotFoundError(errno.ENOENT, f"there is no such directory for the {what}", name)
     if (renamed or not exists) and not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, f"the {what} can't be made: the directory can't be written", name)
+        raise PermissionError(errno.EACCES, f"the {what} can't be created: the directory can't be written", name)
 
 
 def check_folder(target: str | os.PathLike[str]) -> None:
-    """Raises OSError if a folder for an output can't be made or, if it exists, can't be written."""
+    """Raises OSError if a folder for an output can't be created or, if it exists, can't be written."""
     name = os.fspath(target)
     folder = os.path.realpath(name)
     while not os.path.lexists(folder) and os.path.dirname(folder) != folder:
@@ -235,11 +235,11 @@ def check_folder(target: str | os.PathLike[str]) -> None:
     if not os.path.isdir(folder):
         raise NotADirectoryError(errno.ENOTDIR, f"the output is a folder, but {folder} is not", name)
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, f"the output can't be made: {folder} can't be written", name)
+        raise PermissionError(errno.EACCES, f"the output can't be created: {folder} can't be written", name)
 
 
 def is_special(target: str | os.PathLike[str]) -> bool:
-    """Whether a path is a device, a pipe or a socket, which keeps nothing that could be resumed or replaced."""
+    """Whether a path is a device, a pipe or a socket, which can't be resumed or replaced."""
     try:
         mode = os.stat(target).st_mode
     except FileNotFoundError:
@@ -248,11 +248,11 @@ def is_special(target: str | os.PathLike[str]) -> bool:
 
 
 def open_target(target: str | os.PathLike[str], *, keep: bool = False) -> BinaryIO:
-    """Opens an output for writing, unbuffered. The file is locked besides its name, as hard links give it several.
+    """Opens an output for writing, unbuffered. Besides its name the file itself is locked, as it may have hard links.
 
     Args:
       target: the path.
-      keep: whether to keep the contents of the file; else it is emptied once it is locked.
+      keep: whether to keep the contents of the file; else it is truncated once it is locked.
 
     Raises:
       BlockingIOError: another process is writing it.
@@ -300,7 +300,7 @@ def _is_open(stream: TextIO | None, write: bool) -> bool:
 
 
 def _identity(file: Any, stream: TextIO | None) -> tuple[int, int] | None:
-    """Device and inode of a regular file, given as a path, ``-`` for the stream, or open; None of anything else."""
+    """Device and inode of a regular file, given as a path, ``-`` for the stream, or an open file; None for others."""
     try:
         if not isinstance(file, (str, os.PathLike)):
             place = file.fileno()

@@ -1,4 +1,4 @@
-"""Reading one puzzle or position from a text in memory."""
+"""Reads one puzzle or position from a text in memory."""
 
 from __future__ import annotations
 
@@ -68,10 +68,10 @@ def parse_position(text: str, board: Board | None = None, *, zero_based: bool = 
 
 
 def board_of_text(text: str) -> Board:
-    """The board that a text names, or else the classic one of its only puzzle's size, which may be malformed.
+    """The board that a text names, or else the classic one with the size of its only puzzle (even if malformed).
 
     Raises:
-      ValueError: the text holds no puzzle, or no board has that size.
+      ValueError: the text has no puzzle, or no board has that size.
     """
     start = Beginning("<text>", without_separator(text.encode(errors="backslashreplace")))
     named = header_of(start).board
@@ -121,7 +121,7 @@ def _side_of(start: Beginning) -> int:
         lines = [str(puzzle).encode(errors="backslashreplace")]
     if cells := max(map(cells_of_line, lines)):
         return _side_of_cells(cells)
-    # A drawing has at least as many rows as a row has cells, separated or not; it may have titles, too.
+    # A drawing has at least as many rows as a row has cells, with or without separators; it may also have titles.
     rows = collections.Counter(width for line in map(plain, lines) if may_be_row(line) for width in row_widths(line))
     drawn = [width for width, count in rows.items() if width <= count]
     if drawn:
@@ -150,12 +150,12 @@ def _side_of_line(line: bytes) -> int:
     lengths = (total, *groups)
     whole = [side for side in map(_side, lengths) if side > (3 if len(groups) > 1 else 2)]
     if not whole and len(groups) > 1 and _side(groups[0]):
-        raise ValueError(f"{len(groups)} groups of {groups[0]} and other numbers of cells are no grid")
+        raise ValueError(f"{len(groups)} groups of {groups[0]} and other numbers of cells are not a grid")
     return whole[0] if whole else _side_of_cells(groups[0])
 
 
 def _side(cells: int) -> int:
-    """The side of a board of so many cells, 0 if they are no square."""
+    """The side of a board with this many cells; 0 if the number is not a square."""
     side = math.isqrt(cells)
     return side if side * side == cells else 0
 
@@ -164,7 +164,7 @@ def _side_of_cells(cells: int) -> int:
     side = _side(cells)
     if not side and cells % 2 == 0 and _side(cells // 2) > 2:
         raise ValueError(
-            f"{cells} characters: a puzzle and the map of its regions? Give the puzzle alone, and its board by name "
+            f"{cells} characters: a puzzle and the map of its regions? Give only the puzzle, and name its board "
             "(jigsaw:MAP)"
         )
     if not side:
@@ -173,7 +173,7 @@ def _side_of_cells(cells: int) -> int:
 
 
 def _board_of(side: int) -> Board:
-    """The classic board of a side; if no boxes fit it, another board of that side, as regions do not matter here."""
+    """The classic board of a side; if no boxes fit, another board of that side, as regions do not matter here."""
     try:
         return Board.classic(side)
     except ValueError:

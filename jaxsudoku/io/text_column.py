@@ -1,4 +1,4 @@
-"""Columns of texts, a puzzle each, as tables of pandas, polars, pyarrow and numpy have them; texts may be missing."""
+"""Reads columns of texts of puzzles from pandas, polars, pyarrow and numpy; texts may be missing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .zeros import zero_cause
 
 #: The name of a column in ``LineError``.
 COLUMN = "<column>"
-#: What to do about texts that are missing.
+#: Advice about missing texts.
 _ADVICE = "errors='mark' keeps such rows, marked"
 _BREAK = re.compile("[\r\n]")
 
@@ -45,12 +45,12 @@ def parse(
       text: the puzzle; or a column of texts: a list, a numpy array, a column of pandas, polars or pyarrow.
       board: its board; None for the board that a comment in the text names, or else the classic board of its size.
       zero_based: whether digits are counted from 0, as in ``read_chunks``.
-      errors: what is done with malformed and missing texts: "raise" an error, or "mark" them in the result.
+      errors: treatment of malformed and missing texts: "raise" an error, or "mark" them in the result.
 
     Returns:
-      uint8[cells], of a column uint8[*b, cells], values 0 (blank) to side. With "mark" a ``Chunk`` of all rows, in
-      order: ``good`` says which hold a puzzle, and ``errors`` has the row (``line``, counted from 0), the text and the
-      cause of every other one.
+      uint8[cells], for a column uint8[*b, cells], values 0 (blank) to side. With "mark" a ``Chunk`` of all rows, in
+      order: ``good`` marks rows with a puzzle, and ``errors`` has the row (``line``, counted from 0), the text and the
+      cause of all others.
 
     Raises:
       ValueError: a text is malformed, names another board, or holds no puzzle or several; of a column the message
@@ -68,7 +68,7 @@ def parse(
 
 
 def text_column(values: Any) -> np.ndarray | None:
-    """The elements of a column, object[*b], where some are texts or all are missing; None of anything else.
+    """The elements of a column, object[*b], if some are texts or all are missing; None for other values.
 
     Raises:
       ValueError: nested lists of different lengths.
@@ -77,7 +77,7 @@ def text_column(values: Any) -> np.ndarray | None:
         values = [value.as_py() if hasattr(value, "as_py") else value for value in values]  # scalars of pyarrow
         texts = any(isinstance(value, str) for value in values)
         if not texts and _begins_with_a_number(values):
-            return None  # without a look at all numbers
+            return None  # without testing all numbers
         array = np.asarray(values, object if texts else None)
     elif isinstance(values, str | bytes | Chunk) or getattr(getattr(values, "dtype", None), "kind", "O") in "iub":
         return None
@@ -107,7 +107,7 @@ def _begins_with_a_number(values: list[Any]) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether an element stands for none: None, NaN, or one of pandas' NA and NaT."""
+    """Whether an element is a missing value: None, NaN, or pandas' NA or NaT."""
     none = value is None or type(value).__name__ in ("NAType", "NaTType")
     return none or (isinstance(value, float) and math.isnan(value))
 
@@ -115,11 +115,11 @@ def is_missing(value: Any) -> bool:
 def read_column(
     texts: np.ndarray, board: Board | None = None, errors: Errors = "raise", zero_based: bool = False
 ) -> Chunk:
-    """The puzzles of a column, one after the other; ``lines`` are the numbers of the rows, from 0.
+    """The puzzles of a column; ``lines`` are the numbers of the rows, from 0.
 
     Args:
       texts: object[*b], from ``text_column``.
-      board: the board; None for the classic one of the texts' size, which is the most common one if they differ.
+      board: the board; None for the classic one of the texts' size, the most common size if they differ.
       errors, zero_based: as in ``parse``.
 
     Raises:
@@ -166,7 +166,7 @@ def _boards(flat: list[Any], zero_based: bool) -> Iterator[Board]:
 
 
 def _together(flat: list[Any], side: int, zero_based: bool) -> tuple[Decoded, np.ndarray]:
-    """The texts of one line read together, and which of them are grids alone, bool[n]; all others are left."""
+    """Decodes texts of one line together; also which of them are plain grids, bool[n]. Others are not decoded."""
     lines = [text.strip() if isinstance(text, str) else "" for text in flat]
     single = [line[:1] not in ("", "#", "{", "[", "<") and not _BREAK.search(line) for line in lines]
     read = decode_texts(
@@ -179,7 +179,7 @@ def _together(flat: list[Any], side: int, zero_based: bool) -> tuple[Decoded, np
 
 
 def _parsed(text: Any, board: Board | None, zero_based: bool) -> np.ndarray | str:
-    """The puzzle of an element, or why it holds none."""
+    """The puzzle of an element, or the cause if it is malformed."""
     if not isinstance(text, str):
         return "the text is missing" if is_missing(text) else Cause("not a text", repr(text))
     try:

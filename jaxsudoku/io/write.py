@@ -1,4 +1,4 @@
-"""Writing answers in the order of their puzzles; an interrupted run loses none, and resumes where it stopped.
+"""Writers of answers in the order of their puzzles; interrupted runs lose no answers and can be resumed.
 
 The data flow::
 
@@ -33,7 +33,7 @@ _WORDS = {int(status): status.name.lower() for status in Status}
 
 
 class Answers(Protocol):
-    """What is written of a ``Solution``, on the host."""
+    """The parts of a ``Solution`` that are written, as numpy arrays."""
 
     @property
     def grids(self) -> np.ndarray: ...
@@ -46,10 +46,10 @@ class Answers(Protocol):
 
 
 class SolutionWriter(RowWriter):
-    """Writes answers in the order of their puzzles; made by ``open_output``.
+    """Writer of answers in the order of their puzzles; made by ``open_output``.
 
     Attributes:
-      done: number of puzzles that the output answered when it was opened, 0 unless resuming.
+      done: number of answers in the output when it was opened, 0 unless resuming.
     """
 
     _rows = "answers"
@@ -73,14 +73,14 @@ class SolutionWriter(RowWriter):
         """The puzzles that are not answered yet.
 
         Args:
-          chunks: the input from its first puzzle on, as ``read_chunks`` gives it.
+          chunks: the input from its first puzzle on, as from ``read_chunks``.
 
         Returns:
           Iterator of ``Chunk``: all of them unless resuming, else those after the first ``done`` puzzles.
 
         Raises:
-          ResumeError: the output does not begin with answers to this input: it answers more puzzles than there are, or
-            one of its first and last few answers is to another puzzle. It is unchanged.
+          ResumeError: the output does not begin with answers to this input: it has more answers than there are puzzles,
+            or one of its first and last few answers belongs to another puzzle. It is unchanged.
         """
         count = 0
         for chunk in chunks:
@@ -94,17 +94,17 @@ class SolutionWriter(RowWriter):
             )
 
     def write(self, chunk: Chunk, solution: Answers) -> None:
-        """Appends the answers to a chunk; they are in the file when this returns.
+        """Appends the answers to a chunk; they are in the file on return.
 
         Args:
-          chunk: n puzzles, the next ones that the output lacks. Malformed ones are answered as such.
+          chunk: n puzzles, the next ones without answers. Malformed ones get the answer "malformed".
           solution: numpy arrays: grids uint8[n, cells], status int8[n], iterations int32[n], and the stats int32[n]
             that the output was opened for. A history is not written.
 
         Raises:
           ValueError: the shapes don't fit, or the chunk is not the next one.
-          OSError: writing failed (a full disk), or Parquet is to hold text that is not UTF-8; the rows written before
-            stay. BrokenPipeError unchanged.
+          OSError: writing failed (a full disk), or text for Parquet is not UTF-8; rows written before are kept.
+            BrokenPipeError unchanged.
         """
         side = self._board.side
         stats = [solution.stats[name] for name in STATS if name in solution.stats]
@@ -130,7 +130,7 @@ class SolutionWriter(RowWriter):
             self._output.append(columns)
 
     def _check_answers(self, chunk: Chunk) -> None:
-        """Raises ResumeError if a sample of the output is no answer to its puzzle in the chunk."""
+        """Raises ResumeError if a sample of the output is not an answer to its puzzle in the chunk."""
         for index, fields in self._found.samples.items():
             row = index - chunk.start
             if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), self._board):
@@ -141,7 +141,7 @@ class SolutionWriter(RowWriter):
 
 
 def _answer_columns(chunk: Chunk, solution: Answers, board: Board, unsolved: np.ndarray) -> dict[str, Any]:
-    """The answers to a chunk as columns: ``SOLUTION_COLUMNS``, the ``STATS`` there are, and the extras."""
+    """The answers to a chunk as columns: ``SOLUTION_COLUMNS``, the present ``STATS``, and the extras."""
     good = chunk.good
     numbers = {"iterations": solution.iterations, **{k: solution.stats[k] for k in STATS if k in solution.stats}}
     words = [_WORDS[status] for status in np.asarray(solution.status).tolist()]
@@ -157,17 +157,17 @@ def _answer_columns(chunk: Chunk, solution: Answers, board: Board, unsolved: np.
 
 
 def puzzle_texts(chunk: Chunk, board: Board) -> Sequence[str]:
-    """The puzzles of a chunk as a column, as ``grid_column``; malformed ones are their texts, ``-`` if unknown."""
+    """The puzzles of a chunk as a column, as from ``grid_column``; malformed ones as texts, ``-`` if unknown."""
     column = grid_column(chunk.grids, board, ~chunk.good)
     texts = chunk.texts
     return [texts.get(row, text) for row, text in enumerate(column)] if texts else column
 
 
 class Counts(Protocol):
-    """What is written of counted solutions: numpy arrays of n puzzles.
+    """Results of counting that are written: numpy arrays for n puzzles.
 
     Attributes:
-      counts: int32[n], the solutions that were found.
+      counts: int32[n], number of solutions found.
       status: texts [n].
       iterations: int32[n].
     """
@@ -181,10 +181,10 @@ class Counts(Protocol):
 
 
 class CountWriter(RowWriter):
-    """Writes numbers of solutions in the order of their puzzles; such an output is not resumed.
+    """Writer of numbers of solutions in the order of their puzzles; such an output can't be resumed.
 
-    Text has a number a line, ``-`` for a malformed puzzle. CSV and Parquet have the columns ``puzzle``, ``count``
-    (nothing for a malformed puzzle), ``status`` and ``iterations``, and those carried along from the input.
+    Text has one number per line, ``-`` for a malformed puzzle. CSV and Parquet have the columns ``puzzle``, ``count``
+    (empty for a malformed puzzle), ``status`` and ``iterations``, and those carried along from the input.
 
     Args:
       target: a path, or ``-`` for the standard output.
@@ -202,14 +202,14 @@ class CountWriter(RowWriter):
         super().__init__(target, columns, kind=kind, force=force, source=source, resumable=False)
 
     def _check_columns(self, header: tuple[str, ...]) -> None:
-        """Nothing: there is no earlier output."""
+        """Does nothing, as there is no earlier output."""
 
     def remaining(self, chunks: Iterable[Chunk]) -> Iterator[Chunk]:
-        """All of them."""
+        """All chunks, as the output is never resumed."""
         yield from chunks
 
     def write(self, chunk: Chunk, answers: Counts) -> None:
-        """Appends the counts of a chunk; they are in the file when this returns. Raises OSError if writing failed."""
+        """Appends the counts of a chunk; they are in the file on return. Raises OSError if writing failed."""
         counts = np.ma.masked_array(answers.counts, ~chunk.good)
         with self._writing(len(chunk)):
             if self._kind == "text" and isinstance(self._output, LineFile):
@@ -222,8 +222,8 @@ class CountWriter(RowWriter):
 
 
 def _answers(fields: list[str], puzzle: np.ndarray, good: bool, board: Board) -> bool:
-    """Whether the fields of a row are an answer to a puzzle, and keep the rules of the board."""
-    *own, answer = fields[:2]  # a record has the puzzle before the solution, a line of text the solution alone
+    """Whether the fields of a row are an answer to a puzzle and satisfy the rules of the board."""
+    *own, answer = fields[:2]  # a record has the puzzle before the solution, a line of text only the solution
     try:
         if own and good:
             repeated = _grid_of(own[0], board.side)
@@ -254,18 +254,18 @@ def open_output(
     stats: Collection[str] = (),
     resumable: bool = True,
 ) -> SolutionWriter:
-    """Opens an output for answers; answer i is to puzzle i of the input.
+    """Opens an output for answers; answer i belongs to puzzle i of the input.
 
-    The same code serves new and resumed outputs::
+    The same code works for new and resumed outputs::
 
         chunks = read_chunks(source, board)
         with open_output(target, board, resume=resume, source=source) as writer:
             for chunk in writer.remaining(chunks):
                 writer.write(chunk, solve(chunk.grids))
 
-    Text has a solution a line, ``-`` where there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
+    Text has one solution per line, ``-`` if there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
     ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, then
-    ``network_calls`` of a guided solver, ``errors`` of one on full grids, and those carried along from the input.
+    ``network_calls`` for guided solvers, ``errors`` for solvers on full grids, and those carried along from the input.
 
     Args:
       target: a path, or ``-`` for the standard output.

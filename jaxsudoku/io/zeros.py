@@ -1,4 +1,4 @@
-"""Whether 0 is a blank or the first digit: refuses files whose digits seem to be counted from 0."""
+"""Detection of files whose digits seem to be counted from 0, where 0 would not be a blank."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from .chunk import Chunk, PuzzleFileError
 
-#: Puzzles that are held back while no largest digit is found; after them none is expected.
+#: Maximum number of puzzles held back while the largest digit is not found; after these it is not expected.
 _MOST_HELD = 1 << 20
 
 
 class ZeroBasedError(PuzzleFileError):
-    """A file whose digits seem to be counted from 0."""
+    """Raised for a file whose digits seem to be counted from 0."""
 
 
 def check_zeros(chunks: Iterator[Chunk], name: str, side: int) -> Iterator[Chunk]:
-    """The chunks of a file in which 0 is a blank.
+    """Passes on the chunks of a file; raises ``ZeroBasedError`` if 0 seems to be a digit instead of a blank.
 
-    Where 0 stands beside another blank, and no puzzle of the file has the largest digit, it is taken for a digit. The
-    chunks from the first such puzzle on are held back until the largest digit is found.
+    0 is taken for a digit if a puzzle has another kind of blank too, and no puzzle of the file has the largest digit.
+    The chunks from the first such puzzle on are held back until the largest digit is found.
 
     Args:
       chunks: the chunks.
       name: the file's name, for messages.
-      side: of the board.
+      side: the board's side.
 
     Raises:
       ZeroBasedError: the digits seem to be counted from 0.

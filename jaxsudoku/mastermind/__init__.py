@@ -1,4 +1,4 @@
-"""Mastermind: strategies that find a secret code in as few guesses as possible, for all secrets of a game at once.
+"""Mastermind: strategies that find a secret code in few guesses, evaluated for all secrets of a game at once.
 
 ``build`` grows the whole strategy of a player as a tree; ``evaluate`` plays all secrets against it. ``PLAYERS`` lists
 the players, from random codes to the proven optimum; ``players`` says how to add one. Games, players and their settings
@@ -71,7 +71,7 @@ _LAZY = {
     "trees": ("Tree", "TreeError", "grow", "replay"),
 }
 
-if not TYPE_CHECKING:  # a type checker that sees __getattr__ takes any name for a public one
+if not TYPE_CHECKING:  # with __getattr__ a type checker accepts any name
 
     def __getattr__(name: str) -> Any:
         for module, names in _LAZY.items():

@@ -1,14 +1,14 @@
-"""Certificates of lower bounds: claims about positions, each of which a small program can check from the others.
+"""Certificates of lower bounds: claims about positions, which a small program can check one by one.
 
-A claim is a position and a lower bound of its total. It follows from claims about smaller positions: whatever the
-guess, the position's size and the bounds of the parts that the guess leaves add up to the claimed bound or more. A part
-without a claim has the bound of its size (``costs.least_totals``), or of the most parts that any guess leaves, if it is
-higher: the first code of each part takes a guess or more, each other code two. One guess per orbit of the exchanges
-that fix the position is enough: of two colours, of two pegs, or of both. The claim about the position of all codes
-bounds all strategies. Claims are about positions in the canonical labelling (``Game.relabelled``) and hold for
-equivalent ones. Their order does not matter, as a claim rests on smaller positions alone.
+A claim is a position and a lower bound of its total. It follows from claims about smaller positions: for every guess,
+the position's size and the bounds of the parts that the guess leaves sum to at least the claimed bound. A part without
+a claim has the bound of its size (``costs.least_totals``) or, if higher, the bound from the maximum number of parts of
+any guess: the first code of each part takes at least one guess, each other code two. It suffices to test one guess per
+orbit of the exchanges (of two colours, of two pegs, or of both) that fix the position. The claim about the position of
+all codes bounds all strategies. Claims are about positions in the canonical labelling (``Game.relabelled``) and hold
+for equivalent ones. Their order does not matter, as a claim depends only on smaller positions.
 
-``tests/support/mastermind_checker.py`` reads the file and checks it, by numpy alone.
+``tests/support/mastermind_checker.py`` reads and checks the file, with numpy only.
 """
 
 from __future__ import annotations
@@ -35,43 +35,43 @@ from .positions import SYMMETRIC_GUESSES, Positions, blocks, representatives, su
 from .rules import Game, GameError
 from .scoring import scorer
 
-#: The version of the file. Version 1 had a claim also where the number of parts gives the bound, and excluded every
-#: guess. Versions 1 and 2 had the codes of positions instead of their steps.
+#: Version of the file. Version 1 also had claims that follow from the number of parts, and excluded every guess.
+#: Versions 1 and 2 had the codes of positions instead of their differences.
 VERSION = 3
 
-#: Claims that are worked on together, codes of positions that are split together, and rows that are summed together.
+#: Numbers of claims processed together, of codes of positions split together, and of rows summed together.
 _TOGETHER, _CODES, _ROWS = 256, 1 << 19, 1 << 20
 
-#: Up to this size the number of parts gives good bounds of guesses, and is fast.
+#: Maximum size of positions for which guesses are bounded by the number of parts, which is fast.
 _SMALL = 28
 
-#: Parts are looked up together whose expected gain is so many times the deficit of their pair.
+#: Parts are looked up together until their expected gain is this multiple of their pair's deficit.
 _AHEAD = 4
 
-#: Random images of a position that are looked up for a bound, in one round after another.
+#: Numbers of random images of a position that are looked up for a bound, by round.
 _IMAGES = (4, 16, 64)
 
 
 def save_certificate(
     game: Game, total: int, memo: Memo, path: str | os.PathLike[str], progress: Progress = lambda text: None
 ) -> None:
-    """Writes claims that prove that no strategy takes fewer guesses for all codes together.
+    """Writes claims that prove that no strategy takes fewer guesses in total for all codes.
 
     The file is an npz with LZMA compression, which ``numpy.load`` reads: ``card``, JSON as bytes; ``steps`` and
-    ``sizes``, the positions one after another, each as its first code and the differences of its ascending codes;
-    ``bounds``, a claimed bound for each. The last one is of all codes.
+    ``sizes``, the concatenated positions, each as its first code and the differences of its ascending codes;
+    ``bounds``, a claimed bound for each. The last position has all codes.
 
     Args:
       game: the game.
       total: the proven total.
       memo: the transposition table of the search that proved it; bounds of further positions are added.
       path: the file.
-      progress: called with a text now and then.
+      progress: called with a text from time to time.
 
     Raises:
-      ValueError: the memo's bound is below the total, or a claim does not follow from the others: all are checked
-        before anything is written.
-      GameError: the game is not of pegs.
+      ValueError: the memo's bound is below the total, or a claim does not follow from the others; all are checked
+        before writing.
+      GameError: the game is not a game of pegs.
       OSError: the file can't be written.
     """
     collector = _Collector(check_certified(game, path), memo, progress)
@@ -96,7 +96,7 @@ def save_certificate(
 
 
 def check_certified(game: Game, path: str | os.PathLike[str]) -> PegGame:
-    """The game; raises GameError if it has no certificates, FileNotFoundError if the file's folder is missing."""
+    """Returns the game; raises GameError if it has no certificates, FileNotFoundError if the folder is missing."""
     if not isinstance(game, PegGame):
         raise GameError(f"certificates are for games of pegs, not for {game}")
     check_folder(Path(path))
@@ -104,13 +104,13 @@ def check_certified(game: Game, path: str | os.PathLike[str]) -> PegGame:
 
 
 class _Collector:
-    """Collects the claims that a bound rests on, the largest positions first.
+    """Collects the claims that a bound depends on, the largest positions first.
 
-    When a position's turn comes, all larger ones are done, so the bound that they need of it is known. It may be lower
-    than the memo's bound, and then it rests on less.
+    When a position is processed, all larger ones are done, so the bound that they need from it is known. It may be
+    lower than the memo's bound, and then needs fewer claims.
 
     Attributes:
-      claimed: int32[rows], the claimed bound of each row of the memo; 0 where there is no claim.
+      claimed: int32[rows], the claimed bound of each row of the memo; 0 without a claim.
     """
 
     def __init__(self, game: PegGame, memo: Memo, progress: Progress) -> None:
@@ -126,7 +126,7 @@ class _Collector:
         self.claimed = np.zeros(0, np.int32)
 
     def claims(self, total: int) -> np.ndarray:
-        """The rows of the positions whose claims the file needs, the largest first."""
+        """The rows of the positions with claims in the file, the largest first."""
         everything = Positions.everything(self._game)
         (root,), _ = self._memo.add(everything)
         if self._memo.bounds[root] < total:
@@ -146,7 +146,7 @@ class _Collector:
         return np.concatenate(found)
 
     def _gains(self) -> tuple[np.ndarray, np.ndarray]:
-        """What the memo's bounds add to those of a size: the mean float64[secrets + 1], and the most, int64."""
+        """Excess of the memo's bounds over the bounds by size: the mean float64[secrets + 1] and the maximum, int64."""
         number, total, most = (np.zeros(self._game.secrets + 1, np.int64) for _ in range(3))
         for start in range(0, len(self._memo), _ROWS):
             rows = np.arange(start, min(start + _ROWS, len(self._memo)))
@@ -158,7 +158,7 @@ class _Collector:
         return (total + 1) / (number + 1), most
 
     def _relabel_first(self, positions: Positions, history: tuple[int, ...]) -> None:
-        """Copies the bounds of the first positions of the search, which keep their labels, to the relabelled ones."""
+        """Copies the bounds of the search's first positions, which are not relabelled, to the relabelled ones."""
         for codes in positions:
             guesses = representatives(self._game, history)
             found = self._scorer.partition(Positions.of([codes] * len(guesses)), guesses)
@@ -171,7 +171,7 @@ class _Collector:
                     self._relabel_first(own, (*history, int(guesses[owner])))
 
     def _raise_bounds(self, positions: Positions, bounds: np.ndarray) -> None:
-        """Adds positions to the memo where it has a lower bound or none."""
+        """Adds positions with these bounds to the memo, or raises lower bounds that it has."""
         rows = self._memo.find(positions)
         (higher,) = np.nonzero((rows < 0) | (self._memo.bounds[rows] < bounds))
         rows, _ = self._memo.add(positions.take(higher))
@@ -180,7 +180,7 @@ class _Collector:
         np.maximum.at(self._most_gain, sizes, bounds[higher] - self._least[sizes])
 
     def _claim(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Claims bounds of positions, or higher ones than before."""
+        """Claims bounds of positions, or raises claimed bounds."""
         self._make_room()
         new = np.unique(rows[self.claimed[rows] == 0])
         np.maximum.at(self.claimed, rows, bounds.astype(np.int32))
@@ -195,9 +195,9 @@ class _Collector:
             self.claimed = np.concatenate([self.claimed, np.zeros(2 * len(self._memo) - len(self.claimed), np.int32)])
 
     def _support(self, rows: np.ndarray) -> np.ndarray:
-        """Claims what the claims about some positions of one size rest on.
+        """Makes the claims that claims about some positions of one size depend on.
 
-        Returns the rows of those whose bounds do not follow from the number of parts.
+        Returns the rows of positions whose bounds do not follow from the number of parts.
         """
         positions = self._memo.take(rows)
         size = int(positions.sizes[0])
@@ -233,12 +233,12 @@ class _Collector:
                 return np.flatnonzero(first == np.arange(len(first)))
 
     def _support_pairs(self, rows: np.ndarray, positions: Positions, guesses: np.ndarray) -> None:
-        """Claims what excludes the guesses of (position, guess) pairs; the positions have one size."""
+        """Makes the claims that exclude (position, guess) pairs; the positions have one size."""
         found = self._scorer.partition(positions, guesses)
         owner, sizes, size = found.owner, found.parts.sizes, int(positions.sizes[0])
         totals = np.bincount(owner, np.where(found.won, 0, self._least[sizes]), len(guesses)).astype(np.int64)
         deficit = self.claimed[rows] - size - totals
-        deficit[owner[sizes == size]] = 0  # the position stays whole
+        deficit[owner[sizes == size]] = 0  # the guess does not split the position
         (useful,) = np.nonzero((deficit[owner] > 0) & (self._most_gain[sizes] > 0) & ~found.won)
         parts, of = found.parts.take(useful), owner[useful]
         known = self._looked_up(parts, of, deficit)
@@ -251,7 +251,7 @@ class _Collector:
         self._choose(known, parts.sizes, of, deficit)
 
     def _check(self, rest: np.ndarray, rows: np.ndarray, positions: Positions, guesses: np.ndarray) -> None:
-        """Raises ValueError if the deficit of a pair, int64[pairs], is not covered: a claim does not follow."""
+        """Raises ValueError if a pair's deficit, int64[pairs], is not covered, so that a claim does not follow."""
         if (rest > 0).any():
             pair = int(np.argmax(rest))
             code, bound = self._game.code_text(int(guesses[pair])), int(self.claimed[rows[pair]])
@@ -261,10 +261,10 @@ class _Collector:
             )
 
     def _looked_up(self, parts: Positions, of: np.ndarray, deficit: np.ndarray) -> np.ndarray:
-        """The rows of relabelled parts of pairs, int64[n], -1 where there is none or it is not needed.
+        """The rows of relabelled parts of pairs, int64[n]; -1 for parts that are missing or not needed.
 
-        The smaller parts are looked up first, until their gains cover each pair's deficit; more at once than may be
-        enough, as some of them may be claimed already.
+        Smaller parts are looked up first, until their gains cover each pair's deficit, with a surplus, as some of them
+        may be claimed already.
         """
         sizes, rows = parts.sizes, np.full(len(parts), -1, np.int64)
         left = np.lexsort((sizes, of))
@@ -278,18 +278,18 @@ class _Collector:
             left = left[~chosen]
 
     def _gain_of(self, rows: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-        """What the memo's bounds of positions add to those of their sizes, int64[n]; 0 where the row is -1."""
+        """Excess of the memo's bounds of positions over the bounds by size, int64[n]; 0 for row -1."""
         return np.where(rows < 0, 0, np.maximum(self._memo.bounds[rows] - self._least[sizes], 0))
 
     def _rest(self, rows: np.ndarray, sizes: np.ndarray, of: np.ndarray, deficit: np.ndarray) -> np.ndarray:
-        """The deficit of each pair that the memo's bounds of its parts do not cover, int64[pairs]."""
+        """The part of each pair's deficit that the memo's bounds of its parts do not cover, int64[pairs]."""
         found: np.ndarray = deficit - np.bincount(of, self._gain_of(rows, sizes), len(deficit)).astype(np.int64)
         return found
 
     def _choose(self, rows: np.ndarray, sizes: np.ndarray, of: np.ndarray, deficit: np.ndarray) -> None:
-        """Claims bounds of parts that cover each pair's deficit, as many as are enough.
+        """Claims bounds of parts until each pair's deficit is covered.
 
-        First those that are claimed already, then the smaller ones, whose claims rest on less.
+        Parts that are claimed already come first, then smaller ones, whose claims need fewer others.
         """
         (known,) = np.nonzero(rows >= 0)
         rows, of, least = rows[known], of[known], self._least[sizes[known]]
@@ -304,13 +304,13 @@ class _Collector:
         take = np.minimum(more[chosen], left[left > 0])
         self._claim(rows[chosen], least[chosen] + before[chosen] + take)
 
-    # ------------------------------------------------------------------ bounds that are known for other labels
+    # ------------------------------------------------------------------ bounds known under other labels
 
     def _raised(self, parts: Positions, of: np.ndarray, deficit: np.ndarray) -> np.ndarray:
-        """Raises bounds of parts until each pair's deficit is covered; the rows of the relabelled parts.
+        """Raises bounds of parts until each pair's deficit is covered; returns the rows of the relabelled parts.
 
-        Where the labelling can't tell pegs or colours apart, several equivalent positions stay different, and the memo
-        may have the bound of another one. Random images are relabelled to find it. What is left then is searched for.
+        If the labelling can't distinguish some pegs or colours, equivalent positions may stay different, and the memo
+        may have the bound of another one. Random images are relabelled to find it; remaining bounds are searched for.
         """
         parts = parts.relabelled(self._game)
         rows, _ = self._memo.add(parts)
@@ -344,7 +344,7 @@ class _Collector:
 
 
 def _exchanges(game: PegGame) -> np.ndarray:
-    """The image of each code under each exchange of two colours, of two pegs, or both, int32[n, size]."""
+    """The image of each code under each exchange of two colours, of two pegs, or of both, int32[n, size]."""
     swaps = [[np.arange(number), *_swaps(number)] for number in (game.colours, game.pegs)]
     images = [game.index_of(colours.astype(np.uint8)[game.codes[:, pegs]]) for colours in swaps[0] for pegs in swaps[1]]
     return np.array(images[1:], np.int32).reshape(-1, game.size)
@@ -358,9 +358,9 @@ def _swaps(number: int) -> Iterator[np.ndarray]:
 
 
 def _images(game: PegGame, positions: Positions, rng: np.random.Generator) -> Positions:
-    """Positions under random permutations of pegs and colours, another one for each."""
+    """Applies a random permutation of pegs and colours to each position."""
     number, owner = len(positions), np.repeat(np.arange(len(positions)), positions.sizes)
-    spaces = game.pegs if game.separate else 1  # then each peg's colours are permuted alone
+    spaces = game.pegs if game.separate else 1  # then each peg's colours are permuted independently
     colours = rng.random((number, spaces, game.colours)).argsort(axis=2).astype(np.uint8)
     pegs = rng.random((number, game.pegs)).argsort(axis=1)
     images = colours[owner[:, None], np.arange(game.pegs) % spaces, game.codes[positions.codes]]

@@ -1,8 +1,8 @@
 """64-bit words of a 40-bit value and a 24-bit checksum, and the checksum of a count. No JAX.
 
-The checksum also depends on a key, such as that of the row, so a word in a wrong place is found too. An error of one or
-two bits is always found, any other one with a probability of 1 - 2^-24. A word is written at once, so a process that is
-killed leaves no half of one.
+The checksum also depends on a key, such as that of the row, so words in wrong places are detected too. An error of one
+or two bits is always detected, others with a probability of 1 - 2^-24. A word is written atomically, so a killed
+process leaves no partial word.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 #: Bits of a value, and all of them.
 _VALUE_BITS, _VALUE = np.uint64(40), np.uint64((1 << 40) - 1)
 
-#: A prime below 2^24, and a factor with which no change of a value by one or two bits, nor one of a bit each of the
-#: value and of its checksum, is a multiple of it.
+#: A prime below 2^24, and a factor for which no change of one or two bits of a value, or of one bit each of value and
+#: checksum, is a multiple of the prime.
 _PRIME, _FACTOR = np.uint64(16_777_213), np.uint64(0x5A2B6D)
 
-#: The places in a word of its lowest 32 bits and of the 8 bits above them.
+#: Byte offsets in a word of its lowest 32 bits and of the 8 bits above them.
 _INT32, _UINT8 = (0, 4) if sys.byteorder == "little" else (1, 3)
 
 
@@ -39,7 +39,7 @@ def _with_checksums(values: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def intact(words: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """Whether words uint64[n] are those that ``checked_words`` makes with keys uint64[n], bool[n]."""
+    """Whether words uint64[n] have the checksums of ``checked_words`` for keys uint64[n], bool[n]."""
     return np.asarray(_with_checksums(words & _VALUE, keys) == words)
 
 
@@ -59,5 +59,5 @@ def _read_only(view: np.ndarray) -> np.ndarray:
 
 
 def count_checksum(count: int) -> int:
-    """The checksum of a count, another one for each count, as an int64."""
+    """The checksum of a count, an int64, different for each count."""
     return (count * 0x1E3779B97F4A7C15 + 0x3F58476D1CE4E5B9) & ((1 << 63) - 1)

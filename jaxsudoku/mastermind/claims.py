@@ -1,6 +1,6 @@
-"""Work claims of the processes of one search: each works first on what no other has claimed. No JAX.
+"""Work claims of the processes of one search: each process prefers work that no other has claimed. No JAX.
 
-A claim is a byte of a small memory-mapped file, at the place of a hash. It affects the order of work alone: if it is
+A claim is a byte of a small memory-mapped file, at the index of a hash. It only affects the order of work: if it is
 lost, or its hash collides, processes may do some work twice.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 
 from .mapped_files import Column
 
-#: The most processes, as a byte names one of them.
+#: Maximum number of processes, which are numbered in a byte.
 MOST_PROCESSES = 255
 
-#: Bits of a hash, so that the file has 65,536 bytes.
+#: Number of bits of a hash; the file has 65,536 bytes.
 _BITS = 16
 
 
@@ -25,16 +25,16 @@ class Claims:
     """The claims of one of several processes.
 
     Args:
-      path: the file, which is made if it is missing.
+      path: the file, which is created if missing.
       process: the number of the process, from 0, below ``MOST_PROCESSES``.
-      processes: how many there are.
+      processes: the number of processes.
     """
 
     def __init__(self, path: Path, process: int, processes: int) -> None:
         self._places = Column(path, np.dtype(np.uint8), 1 << _BITS).array
         self._own = np.uint8(process + 1)
         self.processes = processes
-        self._places[self._places == self._own] = 0  # of a process with this number that died
+        self._places[self._places == self._own] = 0  # left by a dead process with this number
 
     def others(self, keys: np.ndarray) -> np.ndarray:
         """Whether other processes have claimed the work with some keys int64[n], bool[n]."""
@@ -43,7 +43,7 @@ class Claims:
 
     @contextlib.contextmanager
     def held(self, keys: np.ndarray) -> Iterator[None]:
-        """A block for which the work with some keys int64[n] is claimed, where no other process has claimed it."""
+        """A context that claims the work with some keys int64[n], except that claimed by other processes."""
         places = _hash(keys)
         self._places[places[self._places[places] == 0]] = self._own
         try:

@@ -1,4 +1,4 @@
-"""The cost of the parts of a position by their sizes, and the estimate of totals by sizes. No JAX."""
+"""Costs of the parts of a position by their sizes, bounds and estimates of totals. No JAX."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from .rules import Game
 
-#: The share of all feedbacks that occur after a guess in the middle of a game, about.
+#: Approximate share of all feedbacks that occur after a guess in the middle of a game.
 OCCURRING = 0.55
 
-#: The estimate of the whole game stays below this, in its units.
+#: Upper limit of the estimate of the whole game, in its units.
 _MOST = 1 << 29
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartCost:
-    """The cost that a score adds up over the parts of a position.
+    """Cost of the parts of a position, which a score sums up.
 
     Attributes:
-      by_size: int32[secrets + 1], the cost of a part by its number of codes, 0 where it is empty. The sum over
-        the parts of any position fits in an int32.
+      by_size: int32[secrets + 1], the cost of a part by its number of codes, 0 for an empty part. The sum over the
+        parts of any position fits in an int32.
       bonus: subtracted from the score of a guess that may be the secret.
-      largest: whether the score is the largest cost, not the sum; then costs do not fall with the size.
+      largest: whether the score is the largest cost instead of the sum; costs must not decrease with the size then.
     """
 
     by_size: np.ndarray
@@ -42,7 +42,7 @@ class PartCost:
 
     @functools.cached_property
     def least_apart(self) -> bool:
-        """Whether parts of one code each have the lowest cost."""
+        """Whether splitting into parts of one code has the lowest cost."""
         sizes = np.arange(1, len(self.by_size), dtype=np.int64)
         return bool((self.by_size[1:] >= self.by_size[1] * (1 if self.largest else sizes)).all())
 
@@ -54,9 +54,9 @@ class PartCost:
 
 
 def least_totals(game: Game) -> np.ndarray:
-    """A lower bound of the total of positions by their size, int64[secrets + 1], from the number of feedbacks alone.
+    """A lower bound of the total of positions by size, int64[secrets + 1], from the number of feedbacks only.
 
-    The first guess finds one code; each later guess finds one after each feedback but the winning one.
+    The first guess finds one code; each later guess finds one code for each sequence of feedbacks without a win.
     """
     guesses = np.zeros(game.secrets + 1, np.int64)  # of the n-th code
     found, guess, branches = 0, 1, 1
@@ -68,10 +68,10 @@ def least_totals(game: Game) -> np.ndarray:
 
 
 def bounds(game: Game) -> tuple[PartCost, PartCost]:
-    """Lower bounds of the total that a guess leaves: by the sizes of its parts, and by their number.
+    """Lower bounds of the remaining total after a guess: by the sizes of its parts, and by their number.
 
-    By their number: the first code of each part takes a guess or more, each other code two. The bonus is the code that
-    the guess itself finds.
+    By their number: the first code of each part takes at least one guess, each other code two. The bonus is the code
+    that the guess itself finds.
     """
     by_number = np.maximum(2 * np.arange(game.secrets + 1) - 1, 0)
     by_size, by_parts = (PartCost(total.astype(np.int32), 1) for total in (least_totals(game), by_number))
@@ -79,10 +79,10 @@ def bounds(game: Game) -> tuple[PartCost, PartCost]:
 
 
 def estimate(game: Game) -> PartCost:
-    """The total number of guesses of positions by their size, in units of a fraction of a guess.
+    """Estimate of the total number of guesses of positions by size, in fractions of a guess.
 
-    A guess splits n codes into about half as many parts as there are feedbacks, until few codes are left, which one
-    guess separates. The bonus is one guess.
+    The model: a guess splits n codes into about half as many parts as there are feedbacks, until one guess separates
+    the few codes left. The bonus is one guess.
     """
     sizes = np.arange(game.secrets + 1)
     plies = np.log2(np.maximum(sizes, 1)) / math.log2(max(OCCURRING * game.feedbacks, 2))

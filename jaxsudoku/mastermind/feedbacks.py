@@ -1,4 +1,4 @@
-"""Feedback on the device: of arrays of codes, the table of all feedbacks, and sets of codes as bits."""
+"""Feedback on the device: for arrays of codes, as a table of all feedbacks, and sets of codes as bits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jaxsudoku.runtime.arrays import AnyArray
 from .games import as_game
 from .rules import MOST_FEEDBACKS, CodeError, Game, check_numbers, check_pegs, check_places, check_size
 
-#: Bytes of the rows of the table that are computed together.
+#: Size in bytes of the rows of the table computed together.
 _BLOCK = 1 << 22
 
-#: Pairs whose feedback is computed together on the host.
+#: Number of pairs whose feedback is computed together on the host.
 _PAIRS = 1 << 18
 
 
 def feedback(game: Game | str, guesses: AnyArray, secrets: AnyArray) -> Array:
     """The feedback to guesses, as numbers.
 
-    Codes are given place by place here, as in ``game.codes``. Of codes with some numbers
-    ``feedback_table(game)[guesses, secrets]`` has the feedback.
+    Codes are given place by place here, as in ``game.codes``. For numbers of codes use
+    ``feedback_table(game)[guesses, secrets]``.
 
     Args:
       game: the game, or its name, as ``as_game`` takes it.
@@ -38,7 +38,7 @@ def feedback(game: Game | str, guesses: AnyArray, secrets: AnyArray) -> Array:
       uint8[...].
 
     Raises:
-      CodeError: an array of another shape or dtype; or a value that no place of a code has, unless it is traced.
+      CodeError: an array of another shape or dtype; or a value that is invalid in a code, unless it is traced.
       RuntimeError: as ``forks.check``.
     """
     forks.check()
@@ -47,7 +47,7 @@ def feedback(game: Game | str, guesses: AnyArray, secrets: AnyArray) -> Array:
 
 
 def _places(game: Game, name: str, codes: AnyArray) -> AnyArray:
-    """Codes place by place, checked as far as their values are known."""
+    """Codes place by place, after checking their values if these are known."""
     if _is_known(codes):
         checked = check_pegs(game, name, codes)
         return codes if isinstance(codes, jax.Array) else checked
@@ -57,7 +57,7 @@ def _places(game: Game, name: str, codes: AnyArray) -> AnyArray:
 
 
 def _is_known(array: AnyArray) -> bool:
-    """Whether the values of an array or list are known: neither traced nor on the devices of other processes."""
+    """Whether the values of an array or list are known: not traced, and not on devices of other processes."""
     return not any(
         isinstance(leaf, jax.core.Tracer) or (isinstance(leaf, jax.Array) and not leaf.is_fully_addressable)
         for leaf in jax.tree.leaves(array)

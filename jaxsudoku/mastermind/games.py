@@ -1,4 +1,4 @@
-"""The games by name and as JSON. No JAX."""
+"""Registry of games by name, and games as JSON. No JAX."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .word_game import WordGame
 #: The classes of games by their names in files.
 KINDS: dict[str, type[PegGame] | type[WordGame]] = {kind.kind: kind for kind in (PegGame, WordGame)}
 
-#: What a game of each kind must have in files.
+#: Required fields of games in files, by kind.
 _REQUIRED = {"pegs": ("pegs", "colours", "repeats"), "words": ("words",)}
 
-#: Codes of different digits.
+#: Settings of games with codes of different digits.
 _DIGITS: dict[str, Any] = {"colours": 10, "repeats": False, "lowest": 0}
 
-#: The games of pegs by name, each by what distinguishes it from ``PegGame()``.
+#: The games of pegs by name, with the settings that differ from ``PegGame()``.
 PEG_GAMES: dict[str, dict[str, Any]] = {
     "mastermind": {},
     "black-pegs": {"elsewhere": False},
@@ -29,7 +29,7 @@ PEG_GAMES: dict[str, dict[str, Any]] = {
     "ab": {"pegs": 3, **_DIGITS},
 }
 
-#: The name of the games whose words are in files.
+#: The name of games with files of words.
 WORDS = "words"
 
 
@@ -70,10 +70,10 @@ def to_fields(game: Game) -> dict[str, Any]:
 
 
 def from_fields(fields: Any) -> Game:
-    """The game of a JSON object; one without a kind is of pegs, as in files of version 1.
+    """The game from a JSON object; without a kind it is a game of pegs, as in files of version 1.
 
     Raises:
-      GameError: it is no game.
+      GameError: it is not a game.
     """
     if not isinstance(fields, dict):
         raise GameError("the game must be an object")
@@ -82,7 +82,7 @@ def from_fields(fields: Any) -> Game:
     }
     kind = fields.get("kind", PegGame.kind)
     if not isinstance(kind, str) or kind not in KINDS:
-        raise GameError(f"no kind of games is called {kind!r}: there are {', '.join(KINDS)}")
+        raise GameError(f"unknown kind of game {kind!r}: kinds are {', '.join(KINDS)}")
     if missing := [name for name in _REQUIRED[kind] if name not in own]:
         raise GameError(f"the game of {kind} lacks {', '.join(missing)}")
     try:

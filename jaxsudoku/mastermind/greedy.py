@@ -1,4 +1,4 @@
-"""Greedy players: each guess has the lowest score by the sizes of the parts that it leaves."""
+"""Greedy players: each guess minimizes a score of the sizes of the parts that it leaves."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from .positions import Positions, histories_of
 from .rules import Game
 from .scoring import scorer
 
-#: Half of what an int32 holds: no sum of costs exceeds it, as costs are doubled to leave room for the bonus.
+#: Half of the maximum of int32, the limit of sums of costs, as costs are doubled to leave room for the bonus.
 _MOST = 1 << 30
 
 
 def random(game: Game, config: RandomConfig, progress: Progress) -> Policy:
-    """A random code that may be the secret."""
+    """The player that guesses a random code that may be the secret."""
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
-        drawn = 1 << max(len(positions) - 1, 0).bit_length()  # a power of two, so that few numbers are compiled
+        drawn = 1 << max(len(positions) - 1, 0).bit_length()  # a power of two, so that few sizes are compiled
         share = np.asarray(jax.random.uniform(key, (drawn,)), np.float64)[: len(positions)]
         places = np.minimum((share * positions.sizes).astype(np.int64), positions.sizes - 1)
         guesses: np.ndarray = positions.codes[positions.bounds[:-1] + places]
@@ -39,18 +39,18 @@ def random(game: Game, config: RandomConfig, progress: Progress) -> Policy:
 
 
 def largest_part(sizes: np.ndarray) -> np.ndarray:
-    """The size; the largest cost counts, which is the worst case (Knuth 1976, The computer as Master Mind)."""
+    """The size; the score is the largest cost, the worst case (Knuth 1976, The computer as Master Mind)."""
     return sizes
 
 
 def pairs(sizes: np.ndarray) -> np.ndarray:
-    """The pairs of codes that stay together; their sum determines the expected size (Irving 1979)."""
+    """The number of pairs of codes in a part; the sum determines the expected size (Irving 1979)."""
     cost: np.ndarray = sizes * (sizes - 1) // 2
     return cost
 
 
 def lost_information(sizes: np.ndarray) -> np.ndarray:
-    """n log2 n, scaled; the lower the sum, the higher the entropy of the feedback (Neuwirth 1982).
+    """n log2 n, scaled; a lower sum means a higher entropy of the feedback (Neuwirth 1982).
 
     Logarithms of primes are rounded, others are sums of these, so equal entropies are equal integers.
     """
@@ -58,7 +58,7 @@ def lost_information(sizes: np.ndarray) -> np.ndarray:
     scale = _MOST / 2 / max(most * math.log2(max(most, 2)), 1)
     logs = np.zeros(len(sizes), np.int64)
     for prime in range(2, len(sizes)):
-        if logs[prime] == 0:  # no smaller prime divides it
+        if logs[prime] == 0:  # a prime
             power = prime
             while power < len(sizes):
                 logs[power::power] += round(math.log2(prime) * scale)
@@ -83,12 +83,12 @@ COSTS: Mapping[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def part_cost(game: Game, name: str, coarse: bool = False) -> PartCost:
-    """The cost of a greedy player; of equal scores, guesses that may be the secret come first.
+    """The cost of a greedy player; among equal scores, guesses that may be the secret come first.
 
     Args:
       game: the game.
       name: the player's name.
-      coarse: for positions of more than ``exact_size`` codes: costs rounded so that those of the whole game fit.
+      coarse: for positions of more than ``exact_size`` codes: costs rounded so that sums over the whole game fit.
     """
     costs = _costs(game, name)
     if coarse:
@@ -98,7 +98,7 @@ def part_cost(game: Game, name: str, coarse: bool = False) -> PartCost:
 
 
 def exact_size(game: Game, name: str) -> int:
-    """The size of the largest positions whose exact scores fit in an int32; in most games it is all codes."""
+    """The size of the largest positions with exact scores that fit in an int32; in most games all codes."""
     return int(np.searchsorted(np.abs(_costs(game, name)), _MOST)) - 1
 
 
@@ -110,7 +110,7 @@ def _costs(game: Game, name: str) -> np.ndarray:
 
 
 def _greedy(name: str, game: Game, config: GreedyConfig, progress: Progress) -> Policy:
-    """The guess with the lowest score, by the cost of that name."""
+    """The player that guesses the code with the lowest score, by the cost of this name."""
     score, most = scorer(game), exact_size(game, name)
     exact, coarse = part_cost(game, name), part_cost(game, name, coarse=True)
 

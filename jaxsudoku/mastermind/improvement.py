@@ -1,7 +1,7 @@
 """Anytime improvement of a strategy: better guesses at every position, and optimal play at small ones.
 
-A round goes through the positions of the strategy, the smallest first, and values each with an effort
-(``valuation``). Each round tries more guesses, and solves larger positions.
+A round processes the positions of the strategy, the smallest first, and values each with an effort (``valuation``).
+Each round tries more guesses, and solves larger positions.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .positions import Positions
 from .trees import Node, Tree, grow, nodes
 from .valuation import MOST_SEARCHED, TOGETHER, Effort, Valuer
 
-#: The first round's effort: the most codes of positions that are solved, and the guesses that are tried at larger ones.
-#: Each round multiplies the first and adds to the second.
+#: Effort of the first round: the maximum size of positions that are solved, and the number of guesses tried at larger
+#: ones. Each round multiplies the first and adds to the second.
 _EXACT, _WIDTH, _LARGER, _WIDER = 16, 4, 1.5, 2
 
-#: Codes of positions that are valued together.
+#: Number of codes of positions valued together.
 _CHUNK = 1 << 14
 
-#: Seconds between two strategies that are passed on.
+#: Minimum seconds between strategies passed to ``better``.
 _PAUSE = 60.0
 
 
@@ -39,17 +39,17 @@ def improve(
     progress: Progress = lambda text: None,
     better: Callable[[Tree], None] = lambda tree: None,
 ) -> Tree:
-    """A strategy with a mean that is the same or lower.
+    """Improves a strategy; returns one with the same or a lower mean.
 
     Args:
-      tree: the strategy to begin with.
-      seconds: the time, without that of the last strategy's construction. It ends earlier if the strategy is proven to
-        be the best.
-      progress: called with a text now and then.
-      better: called with every strategy that is better than those before it, about once a minute at most.
+      tree: the initial strategy.
+      seconds: the time limit, without the construction of the last strategy. It ends earlier if the strategy is proved
+        optimal.
+      progress: called with a text from time to time.
+      better: called with every better strategy, about once a minute at most.
 
     Raises:
-      ValueError: the time is no number.
+      ValueError: the time is not a number.
       GameError: the game's feedback table takes more than half of the memory.
       TreeError: the strategy does not find every code.
     """
@@ -62,7 +62,7 @@ def improve(
 
 
 class _Improver:
-    """Improves a strategy until a deadline on ``time.monotonic``'s clock."""
+    """Improves a strategy until a deadline, on the clock of ``time.monotonic``."""
 
     def __init__(self, tree: Tree, deadline: float, progress: Progress) -> None:
         self._game, self._player = tree.game, tree.player
@@ -74,7 +74,7 @@ class _Improver:
         self._valuer.learn(Positions.of(node.codes for node in reached), totals, guesses)
 
     def strategies(self) -> Iterator[Tree]:
-        """Yields the best strategy known now and then, and at last, when the time is over or it is proven."""
+        """Yields the best strategy known from time to time, and at the end (time over, or proved optimal)."""
         number, exact, given = 0, float(_EXACT), time.monotonic()
         everything = Positions.everything(self._game)
         # one or two codes have one best strategy
@@ -98,14 +98,14 @@ class _Improver:
         yield self._tree()
 
     def _tree(self) -> Tree:
-        """The best strategy known as a tree."""
+        """The best known strategy as a tree."""
         if len(self._rebuilt) > MOST_SEARCHED:
             self._rebuilt = Search(self._game)
 
         def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
             guesses = self._valuer.guesses(positions)
             (within,) = np.nonzero(guesses < 0)
-            if len(within):  # within solved positions, whose later guesses are not stored
+            if len(within):  # below solved positions, where later guesses are not stored
                 guesses[within] = self._rebuilt.solve(positions.take(within), None)[0]
             return guesses
 
@@ -114,7 +114,7 @@ class _Improver:
 
 
 def _chunks(reached: list[Node]) -> Iterator[list[Node]]:
-    """Successive positions that are valued together."""
+    """Batches of successive positions that are valued together."""
     start = codes = 0
     for end, node in enumerate(reached):
         codes += len(node.codes)

@@ -1,4 +1,4 @@
-"""A player by depth-limited search: a few guesses at each ply, with all feedbacks, and an estimate at the last ply.
+"""Player by depth-limited search: a few guesses at each ply, with all feedbacks, and an estimate at the last ply.
 
 The total of a position is its size, one guess for each of its codes, and the totals of the parts that a guess leaves.
 At the last ply totals are estimated by the sizes of the parts, or by a network (``values``); at the others only the
@@ -24,12 +24,12 @@ from .scoring import scorer
 if TYPE_CHECKING:
     from .values import LearnedValue
 
-#: Codes of positions that are split together.
+#: Number of codes of positions split together.
 _CODES = 1 << 22
 
 
 def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy:
-    """The guess with the lowest expected number of guesses, some plies ahead."""
+    """The player that minimizes the expected number of guesses by a search some plies ahead."""
     search = _Lookahead(game, config)
 
     def policy(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:
@@ -39,7 +39,7 @@ def lookahead(game: Game, config: LookaheadConfig, progress: Progress) -> Policy
 
 
 class _Lookahead:
-    """Searches ``width`` guesses at each ply but the last."""
+    """A search of ``width`` guesses at each ply but the last."""
 
     def __init__(self, game: Game, config: LookaheadConfig) -> None:
         self._game, self._width = game, config.width
@@ -57,7 +57,7 @@ class _Lookahead:
         ``history``, int32[n, made], is None where no symmetry is left.
         """
         sizes = positions.sizes
-        if plies == 1 and self._value is not None:  # after other plies, which need the totals alone
+        if plies == 1 and self._value is not None:  # at other plies only totals are needed
             totals = self._value.totals(self._game, positions)
             return np.zeros(len(positions), np.int32), np.rint(totals * self._unit).astype(np.int64)
         if plies == 1:

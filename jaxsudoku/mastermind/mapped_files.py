@@ -1,6 +1,6 @@
-"""Arrays in memory-mapped files, whose space on the disk is reserved before it is used. No JAX.
+"""Growing arrays in memory-mapped files with reserved disk space. No JAX.
 
-Without that, a write to a hole of a mapped file ends the process by a signal when the disk is full.
+Without reserved space, a write to a hole of a mapped file ends the process by a signal when the disk is full.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 if sys.platform != "win32":
     import fcntl
 
-#: Bytes that are written together where the system can't reserve them.
+#: Number of bytes written together if the system can't reserve space.
 _BLOCK = 1 << 20
 
 #: The unit of the number of blocks of a file, in bytes.
@@ -25,11 +25,11 @@ _SECTOR = 512
 
 
 class MemoError(ValueError):
-    """A folder that holds no memo, a damaged one or that of another game; or a memo that contradicts itself."""
+    """Raised for a folder without a memo, a damaged or inconsistent memo, or one of another game."""
 
 
 def _open(path: Path) -> int:
-    """Opens a file, which is made if it is missing; its descriptor. Raises OSError for a symbolic link, too."""
+    """Opens or creates a file; returns its descriptor. Raises OSError also for a symbolic link."""
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
 
 
@@ -41,7 +41,7 @@ class FileLock:
         weakref.finalize(self, os.close, self._file)
 
     def acquire(self, shared: bool = False, wait: bool = True) -> None:
-        """Takes the lock, exclusive or shared; raises BlockingIOError if others have it and this one must not wait."""
+        """Takes the lock, exclusive or shared; without ``wait`` raises BlockingIOError if others have it."""
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         fcntl.flock(self._file, kind | (0 if wait else fcntl.LOCK_NB))
 
@@ -54,15 +54,15 @@ class Column:
     """An array that grows, in memory or in a file.
 
     Args:
-      path: the file, which is made if it is missing; None for memory.
-      dtype: of the array; with a shape, that of a row.
-      rows: the least number of rows.
+      path: the file, which is created if missing; None for memory.
+      dtype: the dtype of the array; with a shape, that of a row.
+      rows: minimum number of rows.
 
     Attributes:
-      array: all rows, also those that other processes added before the last ``grow``; new ones are 0.
+      array: all rows, including those that other processes added before the last ``grow``; new ones are 0.
 
     Raises:
-      OSError: the file can't be made, is a symbolic link, or there is no room for it.
+      OSError: the file can't be created, is a symbolic link, or there is no space for it.
     """
 
     def __init__(self, path: Path | None, dtype: np.dtype[Any], rows: int) -> None:
@@ -75,11 +75,11 @@ class Column:
 
     @property
     def stored(self) -> int:
-        """The rows of the file, 0 in memory."""
+        """The number of rows in the file; 0 in memory."""
         return 0 if self._path is None else os.fstat(self._file).st_size // self._dtype.itemsize
 
     def grow(self, rows: int) -> None:
-        """Makes room for so many rows at least; raises OSError that names the file if there is none."""
+        """Makes room for at least this many rows; raises an OSError that names the file if there is no space."""
         if rows <= len(self.array):
             return
         if self._path is None:
@@ -87,7 +87,7 @@ class Column:
             grown[: len(self.array)] = self.array
             self.array = grown
             return
-        there = self.stored  # others may have added some
+        there = self.stored  # other processes may have added rows
         new = there if rows <= there else max(rows, 2 * there)
         size = new * self._dtype.itemsize
         try:
@@ -99,7 +99,7 @@ class Column:
 
 
 def _reserve(file: int, size: int) -> None:
-    """Makes a file at least so many bytes long, each of them allocated on the disk."""
+    """Extends a file to at least this many bytes, all allocated on the disk."""
     there = os.fstat(file)
     holes = _SECTOR * getattr(there, "st_blocks", there.st_size) < there.st_size
     start = 0 if holes else there.st_size

@@ -1,4 +1,4 @@
-"""A player by Monte-Carlo tree search: nodes for guesses and for feedbacks, rollouts from new nodes.
+"""Player by Monte-Carlo tree search: nodes for guesses and for feedbacks, rollouts from new nodes.
 
 A simulation draws a secret of the position and plays against it. In the tree it selects the guess by UCT (Kocsis and
 Szepesvari 2006), here for the lowest number of guesses, and follows the secret's feedback, so feedbacks occur with
@@ -22,12 +22,12 @@ from .players import Policy, Progress
 from .rollouts import Roots, Simulator, confidence, searching_policy, secure_child
 from .rules import Game
 
-#: The most guesses of a path in the tree.
+#: Maximum depth of the tree in guesses.
 _DEPTH = 24
 
 
 def mcts(game: Game, config: MctsConfig, progress: Progress) -> Policy:
-    """The secure child of a search of each position."""
+    """The player that searches each position and guesses the secure child."""
     width = min(config.width or game.size, game.size)
     tree_bytes = 4 * (config.simulations + 1) * width * (game.feedbacks + 3)
     return searching_policy(game, config, width, tree_bytes, _search)
@@ -39,7 +39,7 @@ class _Trees(NamedTuple):
     Attributes:
       guesses: int32[B, M, K], code numbers, -1 = none.
       visits: int32[B, M, K], simulations that made the guess.
-      totals: float32[B, M, K], the sum of the guesses that these took from there.
+      totals: float32[B, M, K], the total guesses of these simulations from there.
       children: int32[B, M, K, feedbacks], the node after each feedback, -1 = none yet.
       nodes: int32[B], the number of nodes.
     """
@@ -59,7 +59,7 @@ class _Games(NamedTuple):
       possible: bool[B, secrets], the codes that may be the secret.
       path: int32[B, depth, 2], the node and the place in it of each guess.
       made: int32[B], the number of guesses.
-      rest: float32[B], the guesses to come; -1 where only a rollout can tell.
+      rest: float32[B], the remaining guesses; -1 if a rollout is needed.
       descending: bool[B], still in the tree.
       feedback: int32[B], the last one.
     """
@@ -101,7 +101,7 @@ def _search(simulator: Simulator, config: MctsConfig, roots: Roots, key: Array) 
 
 
 def _new_trees(game: Game, guesses: Array, nodes: int) -> _Trees:
-    """Trees of the roots alone, with their guesses int32[B, K]."""
+    """Trees with only the roots, with their guesses int32[B, K]."""
     lanes, width = guesses.shape
     return _Trees(
         guesses=jnp.full((lanes, nodes, width), -1, jnp.int32).at[:, 0].set(guesses),
@@ -154,7 +154,7 @@ def _descended(simulator: Simulator, config: MctsConfig, trees: _Trees, possible
 
 
 def _expanded(trees: _Trees, games: _Games, guesses: Array) -> _Trees:
-    """The trees with a node, of guesses int32[B, K], for each game that arrived at a new position."""
+    """Adds a node with guesses int32[B, K] for each game that arrived at a new position."""
     lanes, nodes = trees.guesses.shape[:2]
     every = np.arange(lanes)
     number = jnp.where(games.new, trees.nodes, nodes)  # out of bounds where there is no new node
@@ -168,7 +168,7 @@ def _expanded(trees: _Trees, games: _Games, guesses: Array) -> _Trees:
 
 
 def _backed_up(trees: _Trees, games: _Games, total: Array) -> _Trees:
-    """The trees with the total guesses float32[B] of games added to every guess on their paths."""
+    """Adds the total guesses float32[B] of games to every guess on their paths."""
     lanes, nodes = trees.guesses.shape[:2]
     depth = np.arange(games.path.shape[1], dtype=np.int32)
     node = jnp.where(depth < games.made[:, None], games.path[..., 0], nodes)  # out of bounds beyond the path

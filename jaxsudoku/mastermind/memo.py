@@ -1,22 +1,20 @@
-"""Transposition table: what a search knows of positions, in memory or in memory-mapped files of a folder. No JAX.
+"""Transposition table of a search, in memory or in memory-mapped files of a folder. No JAX.
 
 A position is found by a key of 128 bits, the sums of two random words of 64 bits for each of its codes. Two positions
 of one game share a key with a probability of 2^-128; codes themselves are not compared.
 
-In a folder each column is a memory-mapped file: the operating system writes it, caches what there is room for, and
-reads the rest again. A search that was killed finds there what it knew. A row counts from the moment when the file
-``count`` includes it, after all else of it is written. That order is kept when a process dies, but not when the machine
-does.
+In a folder each column is a memory-mapped file, which the operating system writes and caches. A search that was killed
+can continue from it. A row is valid once the file ``count`` includes it, after its columns are written. This order is
+kept if a process dies, but not if the machine crashes.
 
-So everything in a folder is checked when it is opened. The key of a position is the checksum of its codes and of where
-they are. Bounds and guesses are words with checksums (``checksums``), each written at once. The count has two
-checksums, that of the next count being written before the count is. What was damaged, or was not written to the end
-when the machine crashed, is refused.
+So everything in a folder is checked when it is opened. The key of a position is the checksum of its codes and their
+location. Bounds and guesses are words with checksums (``checksums``), each written atomically. The count has two
+checksums; that of the next count is written before the count. Damaged or incomplete files are refused.
 
 Several processes may share a folder. Then a lock on the file ``count`` protects it: a process holds the lock while it
 adds rows, records results, or reads results that must be consistent. Rows are never removed or moved, so their numbers
 are the same in all processes. Each process has a hash table of its own, to which it adds the rows of others before it
-appends any. Results only get better: a bound is raised, a state is added, and what is proven stays. The file
+appends any. Results only improve: bounds are raised, states are added, and proven results are kept. The file
 ``memo.json`` is locked as long as a memo is open, exclusively or by several processes that share the folder.
 """
 
@@ -45,37 +43,37 @@ _COLUMNS = {
     "guesses": np.dtype(np.uint64),
 }
 
-#: The columns of words with checksums, and the word of the row's key on which these depend.
+#: The columns of words with checksums, and the word of the row's key that the checksums depend on.
 _CHECKED = {"bounds": 0, "guesses": 1}
 
-#: States of a position: its guesses were scored; its bound is exact, and its guess reaches it.
+#: States of a position: its guesses were scored; its bound is exact and attained by its guess.
 SCORED, PROVEN = 1, 2
 
-#: Rows of the first columns, and the least slots of the hash table for each row.
+#: Initial number of rows, and minimum number of slots of the hash table per row.
 _ROWS, _SLOTS = 1 << 16, 2
 
-#: Codes of positions that are checked together.
+#: Number of codes of positions checked together.
 _CODES = 1 << 20
 
 
 class Memo:
-    """Distinct positions of a game, a row each, numbered in the order in which they are added.
+    """Table of distinct positions of a game, one per row, numbered in the order in which they are added.
 
     Args:
       game: the game.
-      folder: of the columns' files; None for memory. A folder with a memo of the game is continued.
-      shared: whether other processes use the folder at the same time, and share it as well. Without it nothing else may
-        have the folder open until ``close``, if the file system has locks.
+      folder: the folder of the columns' files; None for memory. An existing memo of the game is continued.
+      shared: whether other processes share the folder at the same time. If not, no other process may have the folder
+        open until ``close``, if the file system has locks.
       checked: whether a process that shares the folder has checked all of it already.
 
     Attributes:
-      bounds: int32[rows], a lower bound of the total of each position; read-only, as the others.
-      guesses: int32[rows], where a bound is proven to be the total, a guess that reaches it.
+      bounds: int32[rows], a lower bound of the total of each position; read-only, like the others.
+      guesses: int32[rows], for proven positions a guess that attains the total.
       states: uint8[rows], ``SCORED`` and ``PROVEN``.
 
     Raises:
       MemoError: the folder holds something else, or is damaged; the message names the file and the cause.
-      OSError: it can't be read or written, or there is no room; other processes use it; or it can't be shared, as the
+      OSError: it can't be read or written, or there is no space; other processes use it; or it can't be shared, as the
         file system has no locks.
     """
 
@@ -104,13 +102,13 @@ class Memo:
             raise
 
     def _open(self, codes: np.dtype[Any]) -> None:
-        """Opens all columns, that of codes with a dtype; begins a memo that was not begun."""
+        """Opens all columns (codes with this dtype), and initializes a new memo."""
         self._count = self._column("count", np.dtype(np.int64), 3)
         count, *checksums = self._count.array[:3].tolist()
         begun = any((count, *checksums))
         if begun and (count < 0 or count_checksum(count) not in checksums):
             raise self._damaged("count", f"damaged: {count:,} has another checksum")
-        rows = 0 if len(self) else _ROWS  # a file that lacks rows is not made longer
+        rows = 0 if len(self) else _ROWS  # a file with missing rows is not extended
         self._columns = {name: self._column(name, dtype, rows) for name, dtype in (_COLUMNS | {"codes": codes}).items()}
         for name in _COLUMNS:
             if len(self._columns[name].array) < len(self):
@@ -124,7 +122,7 @@ class Memo:
         return Column(self._folder and self._folder / name, dtype, rows)
 
     def close(self) -> None:
-        """Lets others open the folder; the memo is not to be used any more."""
+        """Releases the folder; the memo must not be used afterwards."""
         if self._in_use is not None:
             self._in_use.release()
             self._in_use = None
@@ -156,7 +154,7 @@ class Memo:
         return Positions(self._columns["codes"].array[places].astype(np.int32), bounds)
 
     def results(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(whether positions are proven bool[n], their bounds int64[n], their guesses int32[n]), of one moment."""
+        """(whether positions are proven bool[n], their bounds int64[n], their guesses int32[n]), consistent."""
         with self._locked():
             proven = (self.states[rows] & PROVEN) > 0
             return proven, self.bounds[rows].astype(np.int64), self.guesses[rows]
@@ -164,7 +162,7 @@ class Memo:
     def record(self, rows: np.ndarray, bounds: np.ndarray, guesses: np.ndarray, states: np.ndarray) -> None:
         """Adds results of different rows: a lower bound, or with ``PROVEN`` the total; a guess; states.
 
-        A lower bound that is higher stays, and so does all of a position that is proven.
+        Higher lower bounds and results of proven positions are kept.
 
         Raises:
           MemoError: a proven total is below a bound, or differs from another one.
@@ -173,14 +171,14 @@ class Memo:
             before, exact = self.bounds[rows], (states & PROVEN) > 0
             known = (self.states[rows] & PROVEN) > 0
             if ((exact & (before > bounds)) | (known & (before < bounds))).any():
-                raise MemoError("a total that is proven is below a bound that is known")
+                raise MemoError("a proven total is below a known bound")
             (still,) = np.nonzero(~known)
             rows = rows[still]
-            self._write("guesses", rows, guesses[still])  # first, for a process may be killed between
+            self._write("guesses", rows, guesses[still])  # written first, as a process may be killed in between
             self._write("bounds", rows, np.maximum(before, bounds)[still], self.states[rows] | states[still])
 
     def raise_bounds(self, rows: np.ndarray, bounds: np.ndarray) -> None:
-        """Raises lower bounds of rows, which may repeat; those that are higher stay.
+        """Raises lower bounds of rows, which may repeat; higher bounds are kept.
 
         Raises:
           MemoError: a bound is above a proven total.
@@ -196,7 +194,7 @@ class Memo:
         self._columns[name].array[rows] = checked_words(values, flags, keys)
 
     def add(self, positions: Positions, bounds: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """(the rows of positions int64[n], the indices int64[m] of those that were not in the memo before).
+        """Adds positions; returns (their rows int64[n], the indices int64[m] of new ones).
 
         New ones get lower bounds of their totals, int[n], or 0.
         """
@@ -223,7 +221,7 @@ class Memo:
         return found, firsts[missing]
 
     def find(self, positions: Positions) -> np.ndarray:
-        """The rows of positions int64[n]; -1 for those that are not in the memo."""
+        """The rows of positions int64[n]; -1 for positions not in the memo."""
         return self._find(self._keys(positions))
 
     def _keys(self, positions: Positions) -> np.ndarray:
@@ -233,7 +231,7 @@ class Memo:
         return np.ascontiguousarray(np.diff(sums[:, positions.bounds], axis=1).T)
 
     def _append(self, keys: np.ndarray, positions: Positions, bounds: np.ndarray) -> np.ndarray:
-        """Adds new positions with lower bounds; their rows, int64[n]."""
+        """Adds new positions with lower bounds; returns their rows, int64[n]."""
         count, columns = len(self), self._columns
         rows, end = slice(count, count + len(keys)), self._end()
         for name in _COLUMNS:
@@ -250,7 +248,7 @@ class Memo:
         return np.arange(rows.start, rows.stop)
 
     def _absorb(self) -> bool:
-        """Adds the rows of other processes to the hash table; whether there were any. Under the lock."""
+        """Adds the rows of other processes to the hash table; returns whether there were any. Needs the lock."""
         count = len(self)
         if count == self._placed:
             return False
@@ -262,7 +260,7 @@ class Memo:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """The lock on what processes share, if they do."""
+        """The lock on shared files, if there are other processes."""
         if self._lock is None:
             yield
             return
@@ -273,20 +271,20 @@ class Memo:
             self._lock.release()
 
     def _end(self) -> int:
-        """The number of codes of all positions."""
+        """The total number of codes of all positions."""
         last = len(self) - 1
         return 0 if last < 0 else int(self._columns["starts"].array[last] + self._columns["sizes"].array[last])
 
     # ------------------------------------------------------------------ the hash table, with open addressing
 
     def _rehash(self) -> None:
-        """Makes a hash table with slots for at least twice the rows that there are."""
+        """Makes a hash table with slots for at least twice the number of rows."""
         size = 1 << max(16, (2 * _SLOTS * len(self)).bit_length())
         self._slots, self._placed = np.full(size, -1, np.int32), 0
         self._place_rest()
 
     def _place_rest(self) -> None:
-        """Puts the rows that are not in the hash table into it."""
+        """Adds the missing rows to the hash table."""
         if _SLOTS * len(self) > len(self._slots):
             self._rehash()
         for start in range(self._placed, len(self), _ROWS):
@@ -294,17 +292,17 @@ class Memo:
         self._placed = len(self)
 
     def _place(self, rows: np.ndarray) -> None:
-        """Puts different rows, none of which is in the hash table, into free slots."""
+        """Puts new, different rows into free slots of the hash table."""
         mask = len(self._slots) - 1
         slots = (self._columns["keys"].array[rows, 0] & np.uint64(mask)).astype(np.int64)
         while len(rows):
             free = self._slots[slots] < 0
-            self._slots[slots[free]] = rows[free]  # of several for one slot the last one gets it
+            self._slots[slots[free]] = rows[free]  # if several want one slot, the last one gets it
             left = self._slots[slots] != rows
             rows, slots = rows[left], (slots[left] + 1) & mask
 
     def _find(self, keys: np.ndarray) -> np.ndarray:
-        """The rows of positions by their keys, int64[n]; -1 for those that are not in the memo."""
+        """The rows of positions by their keys, int64[n]; -1 for positions not in the memo."""
         mask, there = len(self._slots) - 1, self._columns["keys"].array
         found = np.full(len(keys), -1, np.int64)
         slots = (keys[:, 0] & np.uint64(mask)).astype(np.int64)
@@ -317,7 +315,7 @@ class Memo:
             left, slots = left[on], (slots[on] + 1) & mask
         return found
 
-    # ------------------------------------------------------------------ checks of what is in a folder
+    # ------------------------------------------------------------------ checks of a folder
 
     def _set_count(self, count: int) -> None:
         """Writes the number of rows: first its checksum beside the one before, then the number."""
@@ -328,7 +326,7 @@ class Memo:
         array[3 - place] = 0
 
     def _check_rows(self, game: Game) -> None:
-        """Raises MemoError unless all rows are as they were written, and each one's codes follow the one before."""
+        """Raises MemoError unless all rows are unaltered, and the codes of each follow those of the previous one."""
         columns = {name: column.array for name, column in self._columns.items()}
         start = end = 0
         while start < len(self):
@@ -353,7 +351,7 @@ class Memo:
             start += len(rows)
 
     def _check(self, name: str, first: int, right: np.ndarray, cause: str) -> None:
-        """Raises MemoError that names a file and the first position, from one on, that is not right, bool[n]."""
+        """Raises a MemoError that names the file and the first position that is not ``right`` bool[n]."""
         if not right.all():
             raise self._damaged(name, f"damaged: position {first + int(np.argmin(right)):,} {cause}")
 

@@ -15,26 +15,26 @@ from .games import from_fields, to_fields
 from .mapped_files import FileLock, MemoError
 from .rules import Game
 
-#: The name and the version of the file that says what a folder holds. Version 1 had no checksums.
+#: Name and version of the file that describes a folder. Version 1 had no checksums.
 _CARD, _VERSION = "memo.json", 2
 
-#: Seconds to wait for the end of processes that use a folder.
+#: Seconds to wait for processes that use a folder to end.
 _PATIENCE = 30.0
 
 
 def open_folder(folder: Path, game: Game) -> None:
-    """Makes the folder of a memo, or checks that it holds a memo of a game.
+    """Creates the folder of a memo, or checks that it has a memo of the game.
 
     Raises:
-      MemoError: it is of another game, or holds something else, or an entry is not a regular file.
+      MemoError: it belongs to another game, or has other contents, or an entry is not a regular file.
       OSError: it can't be read or written.
     """
     path = folder / _CARD
     folder.mkdir(parents=True, exist_ok=True)
     names = _checked_entries(folder)
     if not path.exists():
-        if names - {f"{_CARD}{TEMPORARY}"}:  # a card that was not written to the end
-            raise MemoError(f"{folder} holds other files, and no memo of a search")
+        if names - {f"{_CARD}{TEMPORARY}"}:  # an incomplete card
+            raise MemoError(f"{folder} has other files, and no memo of a search")
         card = {"memo": _VERSION, "game": to_fields(game)}
         write_file(path, f"{json.dumps(card, indent=2)}\n".encode())
         return
@@ -48,7 +48,7 @@ def open_folder(folder: Path, game: Game) -> None:
     if version != _VERSION:
         raise MemoError(f"{path}: version {version!r} of the format is not known, only {_VERSION}")
     if other != game:
-        raise MemoError(f"{folder} is of another game: {other}, not {game}")
+        raise MemoError(f"{folder} belongs to another game: {other}, not {game}")
 
 
 def lock_folder(folder: Path, shared: bool) -> FileLock | None:
@@ -77,11 +77,11 @@ def lock_folder(folder: Path, shared: bool) -> FileLock | None:
 
 
 def _checked_entries(folder: Path) -> set[str]:
-    """The names in a folder, without locks; raises MemoError if an entry is a symbolic link or no regular file."""
+    """The names in a folder, without locks; raises MemoError if an entry is a symbolic link or not a regular file."""
     with os.scandir(folder) as scan:
         entries = [entry for entry in scan if entry.name[0] != "."]
     for entry in entries:
         if not entry.is_file(follow_symlinks=False):
             kind = "a symbolic link" if entry.is_symlink() else "no regular file"
-            raise MemoError(f"{entry.path}: {kind}, where a memo has files of its own")
+            raise MemoError(f"{entry.path}: {kind}; a memo needs regular files")
     return {entry.name for entry in entries}

@@ -1,8 +1,8 @@
-"""A player by Stochastic MuZero's search (Antonoglou et al. 2022) in mctx, with the rules of the game as its model.
+"""Player by Stochastic MuZero's search (Antonoglou et al. 2022) in mctx, with the rules of the game as model.
 
 A guess leads to an afterstate; its chance outcomes are the feedbacks, each with a probability in proportion to its
-codes; an outcome leads to the next position. A guess costs 1. Positions of at most two codes have known values, others
-that of a rollout. Guesses with more parts have a higher prior.
+codes; an outcome leads to the next position. A guess costs 1. Positions of at most two codes have exact values, others
+values from rollouts. Guesses with more parts have a higher prior.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from .players import Policy, Progress
 from .rollouts import Roots, Simulator, searching_policy, secure_child
 from .rules import Game
 
-#: The logit of what is impossible.
+#: The logit of impossible actions and outcomes.
 _IMPOSSIBLE = np.finfo(np.float32).min
 
 
 def stochastic_muzero(game: Game, config: StochasticMuZeroConfig, progress: Progress) -> Policy:
-    """The secure child of a search of each position."""
+    """The player that searches each position and guesses the secure child."""
     width = min(config.width, game.size)
     # mctx stores seven numbers for each action, guesses and feedbacks, and the embedding and statistics of each node
     tree_bytes = 4 * (config.simulations + 1) * (7 * (width + game.feedbacks) + 2 * words(game) + width + 6)
@@ -54,7 +54,7 @@ class _Model:
     def decision(
         self, params: None, key: Array, place: Array, state: _Embedding
     ) -> tuple[mctx.DecisionRecurrentFnOutput, _Embedding]:
-        """Makes guesses: the probability of each feedback, and a rollout."""
+        """Applies guesses: the probability of each feedback, and a rollout."""
         # mctx calls this at chance nodes too, and drops the result
         place = jnp.clip(place, 0, self._width - 1)
         guess = jnp.maximum(jnp.take_along_axis(state.guesses, place[:, None], axis=1)[:, 0], 0)
@@ -73,7 +73,7 @@ class _Model:
     def chance(
         self, params: None, key: Array, feedback: Array, after: _Embedding
     ) -> tuple[mctx.ChanceRecurrentFnOutput, _Embedding]:
-        """Gives feedback: the codes that may be the secret then, and a rollout."""
+        """Applies feedback: the remaining possible codes, and a rollout."""
         game = self._simulator.game
         feedback = jnp.clip(feedback, 0, game.feedbacks - 1)
         rows = self._simulator.table[after.guesses]
@@ -91,15 +91,15 @@ class _Model:
         return output, _Embedding(pack(possible), guesses)
 
     def _rest(self, key: Array, possible: Array, secrets: Array, feedback: Array) -> Array:
-        """The guesses to come, float32[B]: the mean where at most two codes are left, else those of a rollout."""
+        """The remaining guesses, float32[B]: the mean if at most two codes are left, else those of a rollout."""
         ended, rest = self._simulator.ending(feedback, possible.sum(-1, dtype=jnp.int32))
         return jnp.where(ended, rest, self._simulator.rollout(possible, secrets, _seeds(key, secrets), ~ended))
 
 
 def prior_logits(guesses: Array) -> Array:
-    """The logits float32[B, width] of guesses int32[B, width]: the k-th has 1/k of the first's probability.
+    """Prior logits float32[B, width] of guesses int32[B, width]: the k-th has 1/k of the first one's probability.
 
-    Where there are no guesses, all places have logits.
+    Positions without guesses have logits at all places.
     """
     present = (guesses >= 0) | (guesses < 0).all(-1, keepdims=True)
     ranks = np.arange(1, guesses.shape[-1] + 1, dtype=np.float32)
@@ -107,7 +107,7 @@ def prior_logits(guesses: Array) -> Array:
 
 
 def _drawn(key: Array, possible: Array) -> Array:
-    """A random code int32[B] of each set bool[B, secrets]; any code of an empty one."""
+    """A random code int32[B] of each set bool[B, secrets]; an arbitrary code for an empty set."""
     bits = jax.random.bits(key, possible.shape, jnp.uint32) | np.uint32(1)
     return jnp.argmax(jnp.where(possible, bits, np.uint32(0)), axis=-1).astype(jnp.int32)
 

@@ -1,4 +1,4 @@
-"""An open position of ``optimal``'s search, with the priority queue of its guesses by their lower bounds."""
+"""Open positions of ``optimal``'s search, with priority queues of guesses by lower bounds."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from .positions import History
 
-#: Guesses of a position whose parts get bounds in the first round, and at most in later ones, each twice as many.
+#: Number of guesses whose parts get bounds in the first round (doubled in each later round), and its maximum.
 _WIDTH, _MOST_WIDTH = 12, 192
 
 
 class Candidate(NamedTuple):
-    """A guess whose parts have bounds. Candidates are ordered by ``bound``.
+    """A guess with bounded parts. Candidates are ordered by ``bound``.
 
     Attributes:
       bound: lower bound of the total of the position with this guess.
@@ -34,10 +34,10 @@ class OpenPosition:
     """A position that is neither proven nor excluded.
 
     Attributes:
-      row: of the position in the transposition table.
+      row: the position's row in the transposition table.
       limit: the search may stop once the total is proven to be at least this.
       history: the guesses so far, as long as they leave a symmetry.
-      incumbent: the lowest total that is proven for a guess, and ``guess``, the first such guess.
+      incumbent: the lowest proven total of a guess, and ``guess``, the first such guess.
     """
 
     __slots__ = ("_bounds", "_guesses", "_next", "_queue", "_width", "guess", "history", "incumbent", "limit", "row")
@@ -60,21 +60,21 @@ class OpenPosition:
 
     @property
     def least_unbounded(self) -> float:
-        """The lowest first bound of the guesses whose parts have no bounds yet."""
+        """The lowest first bound of guesses with unbounded parts."""
         return self._bounds[self._next] if self._next < len(self._bounds) else math.inf
 
     @property
     def bound(self) -> float:
-        """The lower bound of the position: the lowest of any guess that is left."""
+        """The lower bound of the position: the minimum over remaining guesses."""
         return min(self.least_unbounded, self._queue[0].bound if self._queue else math.inf)
 
     @property
     def solvable(self) -> bool:
-        """Whether a guess whose parts have bounds comes first."""
+        """Whether the first guess has bounded parts."""
         return bool(self._queue) and self._queue[0].bound <= self.least_unbounded
 
     def take(self) -> list[int]:
-        """The next guesses whose parts are to be bounded, those below the cutoff; twice as many each time."""
+        """The next guesses below the cutoff whose parts will be bounded; twice as many each time."""
         end = min(self._next + self._width, len(self._guesses))
         end = self._next + int(np.searchsorted(self._bounds[self._next : end], self.cutoff))
         taken: list[int] = self._guesses[self._next : end].tolist()
@@ -82,16 +82,16 @@ class OpenPosition:
         return taken
 
     def push(self, candidate: Candidate) -> None:
-        """Adds a guess whose parts have bounds."""
+        """Adds a guess with bounded parts."""
         heapq.heappush(self._queue, candidate)
 
     def candidates(self) -> list[Candidate]:
-        """The guesses whose parts have bounds, in their order."""
-        self._queue.sort()  # which keeps it a heap
+        """The guesses with bounded parts, in order."""
+        self._queue.sort()  # a sorted list is a heap
         return list(self._queue)
 
     def pop(self, candidate: Candidate | None = None) -> Candidate:
-        """Takes the first guess whose parts have bounds, or a given one."""
+        """Removes the first guess with bounded parts, or a given one."""
         if candidate is None:
             return heapq.heappop(self._queue)
         self._queue = [each for each in self._queue if each is not candidate]

@@ -1,4 +1,4 @@
-"""Openings: several first guesses are played to the end, and the one with the lowest mean is chosen."""
+"""Choice of the opening: plays several first guesses to the end, and takes the one with the lowest mean."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .trees import grow
 
 
 def best_opened(game: Game, policy: Policy, cost: PartCost, count: int) -> Policy:
-    """The policy with the best of ``count`` first guesses: the one that leads to the lowest mean, the first of equals.
+    """The policy with the best of ``count`` first guesses: the one with the lowest mean, the first in case of a tie.
 
-    These are the policy's own first guess and, one per orbit, those with the lowest scores.
+    The candidates are the policy's own first guess and, one per orbit, those with the lowest scores.
     """
     if count == 1 or game.secrets <= 2:
         return policy
@@ -32,7 +32,7 @@ def best_opened(game: Game, policy: Policy, cost: PartCost, count: int) -> Polic
 
 
 def _cached(game: Game, policy: Policy) -> Policy:
-    """The policy with a cache: a position that comes again, after any opening, gets the same guess at once."""
+    """The policy with a cache of the guesses of positions, which may occur again after other openings."""
     known, guesses = Memo(game), np.zeros(0, np.int32)
 
     def cached(positions: Positions, history: np.ndarray, key: Array) -> np.ndarray:

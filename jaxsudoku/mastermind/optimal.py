@@ -1,14 +1,14 @@
 """The optimal player: branch and bound over whole strategies, with a transposition table of positions.
 
-The total of a position is its size, one guess for each of its codes, and the totals of the parts that its best guess
+The total of a position is its size (one guess for each of its codes) plus the totals of the parts that its best guess
 leaves. The table (``memo``) holds a lower bound of each position's total, and whether it is exact. An open position has
-a queue of guesses by their lower bounds. The first guess is examined: at first its parts get bounds of their own; when
-it is first again, its parts are solved, up to the limit at which the guess would lose. A position is closed when no
-guess in the queue has a lower bound below the incumbent, the best total found.
+a queue of guesses by lower bounds. The first guess is examined: the first time its parts are bounded; the second time
+its parts are solved, up to the limit at which the guess would lose. A position is closed when no guess in the queue has
+a lower bound below the incumbent, the best total found.
 
-A part begins with the bound of its size. It is raised to the lowest score of any guess only while the guess that leaves
-the part may still win, in the parts first from which most is expected. Of the parts of a guess the smaller ones are
-solved first: what they take beyond their bounds reduces the limits of the larger ones.
+The initial bound of a part is that of its size. It is raised to the lowest score of any guess only while the guess that
+leaves the part may still win, first for parts with the largest expected gain. Smaller parts of a guess are solved
+first: totals above their bounds reduce the limits of the larger ones.
 
 All open positions of a depth advance together, so that the device scores thousands at once. Positions are stored in a
 canonical labelling (``Game.relabelled``), so equivalent ones share a row. While the guesses so far leave symmetries,
@@ -36,35 +36,35 @@ from .positions import History, Positions, after, blocks, histories_of, represen
 from .rules import Game, check_size
 from .scoring import scorer
 
-#: Codes of positions that are split together.
+#: Number of codes of positions split together.
 _CODES = 1 << 19
 
-#: Of the parts of a guess those up to so many times the smallest are solved together.
+#: Parts of a guess up to this multiple of the smallest are solved together.
 _LARGER = 1.5
 
-#: Positions that are open together, and new positions that are bounded together.
+#: Number of positions open together, and of new positions bounded together.
 _OPEN, _NEW = 2048, 8192
 
-#: Up to this size at most guesses are bounded by the number of their parts, which is fast; beyond it, by their sizes.
+#: Maximum size of positions whose guesses are bounded by the number of parts, which is fast; others use the sizes.
 _SMALL = 28
 
-#: Several processes divide the work on positions from this size on.
+#: Minimum size of positions on which several processes divide the work.
 _SPLIT = 64
 
-#: Nested calls for each guess of a game, and the most for a whole game.
+#: Nested calls per guess of a game, and the maximum for a whole game.
 _CALLS, _MOST_CALLS = 5, 10_000
 
 
 class SearchLimitError(RuntimeError):
-    """The search reached its limit of positions without a proof."""
+    """Raised if the search reaches its limit of positions without a proof."""
 
 
 class OutOfTimeError(Exception):
-    """The time of a search is over; raised by its ``progress``."""
+    """Raised by a search's ``progress`` when its time is over."""
 
 
 def optimal(game: Game, config: OptimalConfig, progress: Progress) -> Policy:
-    """A guess that is proven to lead to the lowest mean."""
+    """The player whose guesses are proved to lead to the lowest mean."""
     return Search(game, config.positions, progress).policy
 
 
@@ -80,14 +80,14 @@ def _nested_calls(more: int) -> Iterator[None]:
 
 
 class Search:
-    """Branch and bound on positions of a game; all positions that it reaches stay in the transposition table.
+    """Branch and bound on positions of a game; all positions that it reaches are kept in the transposition table.
 
     Args:
       game: the game.
-      limit: the most positions in the table; None for no limit.
-      progress: called with a text now and then; it may end the search by an exception.
-      memo: the table, from which the search goes on; None for an empty one in memory.
-      claims: of this process, if others search with the same table.
+      limit: maximum number of positions in the table; None for no limit.
+      progress: called with a text from time to time; it may end the search by an exception.
+      memo: the table, from which the search continues; None for an empty one in memory.
+      claims: the claims of this process, if others search with the same table.
 
     Raises:
       GameError: the feedback table takes more than half of the memory.
@@ -105,10 +105,10 @@ class Search:
         self._game, self._limit, self._progress = game, limit, progress
         self._scorer, self._least = scorer(game), costs.least_totals(game)
         self._by_size, self._by_parts = costs.bounds(game)
-        # the number of parts gives as good a bound where no part has more codes than there are feedbacks
+        # the number of parts gives an equally good bound if no part has more codes than there are feedbacks
         self._small = min(_SMALL, 2 * self._by_size.linear_to)
         self._memo, self._claims = Memo(game) if memo is None else memo, claims
-        # what scores of positions have added to the bounds of their sizes, and how many were scored
+        # total gain of scores over the bounds by size, and the number of scored positions
         self._gain, self._gained = np.arange(game.secrets + 1) / 8, np.ones(game.secrets + 1)
 
     def __len__(self) -> int:
@@ -122,13 +122,13 @@ class Search:
 
         Args:
           positions: n positions.
-          history: int32[n, made], the guesses so far, if the positions follow from the feedback to these alone: their
+          history: int32[n, made], the guesses so far, if the positions depend only on the feedback to these: their
             stabiliser determines the orbits of guesses. None for any positions.
-          below: the cutoff, of all positions or of each, [n]: totals from there on are only excluded.
+          below: the cutoff, for all positions or for each, [n]: totals from there on are only excluded.
 
         Returns:
-          (guesses int32[n], totals int64[n], for all codes of a position together). Where no total is below the cutoff
-          the guess is -1, and the total a lower bound, the cutoff or more.
+          (guesses int32[n], totals int64[n] over all codes of a position). If no total is below the cutoff, the guess
+          is -1, and the total a lower bound, at least the cutoff.
 
         Raises:
           SearchLimitError: the search needs more positions than its limit.
@@ -146,7 +146,7 @@ class Search:
         return self.solve(positions, history)[0]
 
     def openings(self, below: int) -> list[tuple[int, int]]:
-        """One first guess per orbit whose total is not proven to be ``below`` or more, each with its lower bound."""
+        """First guesses, one per orbit, whose totals may be less than ``below``, with their lower bounds."""
         guesses = representatives(self._game, ())
         found = self._scorer.partition(Positions.everything(self._game, len(guesses)), guesses)
         (large,) = np.nonzero(found.parts.sizes > 2)
@@ -171,7 +171,7 @@ class Search:
         return found
 
     def _score(self, rows: np.ndarray, positions: Positions) -> None:
-        """Raises the bounds of positions to the lowest of any guess, exact if it leaves parts of at most two codes."""
+        """Raises the bounds of positions to the lowest score; exact if this guess leaves parts of at most two codes."""
         (new,) = np.nonzero(~self._has(SCORED | PROVEN, rows))
         new = new[np.unique(rows[new], return_index=True)[1]]
         for start in range(0, len(new), _NEW):
@@ -194,7 +194,7 @@ class Search:
         self._progress(f"{len(self._memo):,} positions")
 
     def _costs(self, positions: Positions) -> Iterator[tuple[np.ndarray, PartCost]]:
-        """The indices of the positions that are bounded by the number of their parts, and by their sizes."""
+        """The indices of positions to bound by the number of parts, and by the sizes of parts."""
         small = positions.sizes <= self._small
         yield np.flatnonzero(small), self._by_parts
         yield np.flatnonzero(~small), self._by_size
@@ -202,7 +202,7 @@ class Search:
     # ------------------------------------------------------------------ branch and bound
 
     def _prove(self, goals: Iterable[tuple[int, float, History]]) -> None:
-        """Works on positions until each is proven, or its bound reaches its limit.
+        """Searches until each position is proven, or its bound reaches its limit.
 
         Args:
           goals: row, limit and history of each position; the histories are of one length, or all None.
@@ -220,7 +220,7 @@ class Search:
             self._close(opened[start : start + _OPEN])
 
     def _unsettled(self, nodes: list[OpenPosition]) -> list[OpenPosition]:
-        """The positions that are not proven, with a bound below their limit."""
+        """The unproven positions with a bound below their limit."""
         rows = _rows(nodes)
         bounds, proven = self._memo.bounds[rows].tolist(), self._has(PROVEN, rows).tolist()
         facts = zip(nodes, bounds, proven, strict=True)
@@ -231,7 +231,7 @@ class Search:
         return bool(self._memo.sizes(_rows(opened)).max() >= _SPLIT)
 
     def _divide(self, opened: list[OpenPosition], claims: Claims) -> None:
-        """Works on positions that no other process has claimed, a share at a time, then on the others."""
+        """Processes positions that no other process has claimed, a share at a time, then the others."""
         while opened:
             others = claims.others(_rows(opened)).tolist()
             free = [node for node, other in zip(opened, others, strict=True) if not other]
@@ -242,14 +242,14 @@ class Search:
             opened = self._unsettled([node for node in opened if id(node) not in done])
 
     def _close(self, opened: list[OpenPosition]) -> None:
-        """Works on open positions in rounds, until all are closed."""
+        """Processes open positions in rounds, until all are closed."""
         positions = self._memo.take(_rows(opened))
         self._queue_guesses(opened, positions)
         remaining = list(range(len(opened)))
         claims = self._claims if self._claims is not None and self._splits(opened) else None
         while remaining:
             self._progress(f"{len(self._memo):,} positions")
-            if claims is not None:  # another process may have settled some
+            if claims is not None:  # another process may have closed some
                 left = set(map(id, self._unsettled([opened[index] for index in remaining])))
                 remaining = [index for index in remaining if id(opened[index]) in left]
             to_bound: list[tuple[int, int]] = []
@@ -278,7 +278,7 @@ class Search:
                 self._solve_parts(to_solve)
 
     def _unclaimed(self, node: OpenPosition, claims: Claims) -> Candidate:
-        """Takes the first guess from a queue that no other process has claimed, else the first."""
+        """Removes from a queue the first guess that no other process has claimed, else the first one."""
         candidates = node.candidates()
         free = np.flatnonzero(~claims.others(self._keys(node, candidates)))
         chosen = candidates[free[0] if len(free) else 0]
@@ -289,7 +289,7 @@ class Search:
         return -(node.row * self._game.size + np.array([candidate.guess for candidate in candidates], np.int64)) - 1
 
     def _queue_guesses(self, opened: list[OpenPosition], positions: Positions) -> None:
-        """Fills the queues of positions with the guesses whose first bounds are below the limit."""
+        """Fills the queues of positions with the guesses whose initial bounds are below the limit."""
         for chosen, cost in self._costs(positions):
             nodes, sizes = [opened[index] for index in chosen.tolist()], positions.sizes[chosen]
             below = [node.limit - size for node, size in zip(nodes, sizes.tolist(), strict=True)]
@@ -298,14 +298,14 @@ class Search:
                 nodes[index].begin(guesses, scores + sizes[index])
 
     def _bound_parts(self, opened: list[OpenPosition], positions: Positions, pairs: list[tuple[int, int]]) -> None:
-        """Bounds (position, guess) pairs by the bounds of their parts, and queues the guesses again."""
+        """Bounds (position, guess) pairs by the bounds of their parts, and requeues the guesses."""
         owner, guesses = np.array(pairs).T
         nodes = [opened[index] for index in owner.tolist()]
         found = self._scorer.partition(positions.take(owner), guesses)
         fixed, useless = found.fixed_totals, found.useless
         (large,) = np.nonzero((found.parts.sizes > 2) & ~useless[found.owner])
         parts, of = found.parts.take(large), found.owner[large]
-        if after(nodes[0].history, 0) is None:  # no symmetry is left to any of them
+        if after(nodes[0].history, 0) is None:  # no symmetry is left
             parts = parts.relabelled(self._game)
         rows = self._insert(parts)
         cutoffs = np.array([node.cutoff for node in nodes])
@@ -325,7 +325,7 @@ class Search:
     ) -> None:
         """Scores parts of pairs until the bound of each pair reaches its cutoff, or all of its parts are scored.
 
-        The parts from which most is expected are scored first, as many as may be enough.
+        Parts with the largest expected gain are scored first, as many as may suffice.
         """
         gain = (self._gain / self._gained)[parts.sizes]
         order = np.lexsort((-gain, of))
@@ -338,7 +338,7 @@ class Search:
             self._score(rows[chosen], parts.take(chosen))
 
     def _update(self, pairs: list[tuple[OpenPosition, Candidate]]) -> None:
-        """Makes a guess the incumbent if its parts are proven; queues it if it may become that."""
+        """Makes a guess the incumbent if its parts are proven; requeues it if it may still become the incumbent."""
         if not pairs:
             return
         proven, bounds, _ = self._memo.results(np.concatenate([candidate.parts for _, candidate in pairs]))
@@ -355,14 +355,14 @@ class Search:
             start = end
 
     def _solve_parts(self, pairs: list[tuple[OpenPosition, Candidate]]) -> None:
-        """Solves the parts of one guess of each position, up to the totals with which the guess would lose."""
+        """Solves the parts of one guess of each position, up to totals at which the guess would lose."""
         active = pairs
         while active:
             goals: list[tuple[int, float, History]] = []
             still = []
             for node, candidate in active:
                 parts = candidate.parts
-                # what the parts may take beyond their bounds
+                # the slack of the parts above their bounds
                 slack = node.cutoff - candidate.fixed - int(self._memo.bounds[parts].sum())
                 open_parts = parts[~self._has(PROVEN, parts)]
                 if slack <= 0 or not len(open_parts):

@@ -1,4 +1,4 @@
-"""Partition counts on the device: the sizes of the parts into which guesses split a position, and their number."""
+"""Partition counts on the device: sizes and number of the parts into which guesses split a position."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from jax.typing import ArrayLike
 
 from jaxsudoku.runtime.operations import fence
 
-#: Codes that are counted in one pass over the counters; the width of a position's row is a multiple of it.
+#: Number of codes counted in one pass over the counters; the width of a position's row is a multiple of it.
 UNROLLED = 8
 
-#: Codes that are counted in bytes, a multiple of those of a pass.
+#: Maximum number of codes counted in bytes, a multiple of those of a pass.
 BYTE_CODES = 248
 
-#: Rows of at least this many guesses are fenced; otherwise XLA gathers them again for each feedback.
+#: Rows with at least this many guesses are fenced; otherwise XLA gathers them again for each feedback.
 _FENCED = 64
 
 
 class Block(NamedTuple):
-    """Guesses that follow one another: columns of a table.
+    """A block of consecutive guesses: columns of a table.
 
     Attributes:
       table: uint8[secrets, guesses], the feedback of secrets with guesses.
       first: int32[], the first of the guesses.
-      number: how many they are; None for all.
+      number: the number of guesses; None for all.
     """
 
     table: Array
@@ -62,7 +62,7 @@ def part_sizes(block: Block, feedbacks: int, codes: Array, size: Array) -> Array
       size: int32[].
 
     Returns:
-      uint8[feedbacks, guesses], uint32 where the width is 256 or more.
+      uint8[feedbacks, guesses]; uint32 if the width is 256 or more.
     """
     numbers = np.arange(feedbacks, dtype=np.uint8)[:, None]
     steps, at_once = -(-size // UNROLLED), BYTE_CODES // UNROLLED
@@ -71,7 +71,7 @@ def part_sizes(block: Block, feedbacks: int, codes: Array, size: Array) -> Array
         first = step * UNROLLED
         rows = block.rows(lax.dynamic_slice(codes, (first,), (UNROLLED,)))
         within = first + np.arange(UNROLLED, dtype=np.int32) < size
-        rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # which is no feedback
+        rows = _fenced(jnp.where(within[:, None], rows, np.uint8(255)))  # not a feedback
         return counts + total((row == numbers).astype(jnp.uint8) for row in rows)
 
     def count_bytes(start: ArrayLike, end: Array) -> Array:
@@ -91,7 +91,7 @@ def part_sizes(block: Block, feedbacks: int, codes: Array, size: Array) -> Array
 def parts_of_at_least(block: Block, codes: Array, size: Array) -> Array:
     """The number of parts of a position that have at least 1, 2, 3 ... codes, for every guess of a block.
 
-    Every code is compared with every other one, so it takes time in proportion to the square of the width.
+    All pairs of codes are compared, so the time is quadratic in the width.
 
     Args:
       block: the guesses.
@@ -106,13 +106,13 @@ def parts_of_at_least(block: Block, codes: Array, size: Array) -> Array:
     # a code's rank in its part: the codes up to it with the same feedback
     ranks = total(((row == rows) & (other <= place)[:, None]).astype(jnp.uint8) for other, row in enumerate(rows))
     ranks = _fenced(jnp.where((place < size)[:, None], ranks, np.uint8(0)))
-    # each part of at least so many codes has one of that rank
+    # each part with at least k codes has one code of rank k
     numbers = (place + 1).astype(np.uint8)[:, None]
     return _fenced(total((rank == numbers).astype(jnp.uint8) for rank in ranks))
 
 
 def part_numbers(block: Block, feedbacks: int, codes: Array, size: Array) -> Array:
-    """The number of parts of a position for every guess, uint8[guesses]; arguments as those of ``part_sizes``."""
+    """The number of parts of a position for every guess, uint8[guesses]; arguments as in ``part_sizes``."""
     bits, dtype = (16, jnp.uint16) if feedbacks <= 16 else (32, jnp.uint32)
     codes = jnp.where(np.arange(codes.shape[0], dtype=np.int32) < size, codes, codes[0])
     number = jnp.zeros(block.width, jnp.uint8)

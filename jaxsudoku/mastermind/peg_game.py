@@ -1,4 +1,4 @@
-"""Mastermind and its relatives: codes are rows of coloured pegs. No JAX until the device's memory matters."""
+"""Mastermind and related games, with rows of coloured pegs as codes. Loads JAX only to check the device's memory."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class PegGame(Game):
     (pegs - 1, 1) is impossible.
 
     Attributes:
-      pegs: of a code.
-      colours: that a peg may have.
+      pegs: number of pegs of a code.
+      colours: number of colours.
       repeats: whether a code may have a colour more than once.
-      elsewhere: whether feedback has the number of colours at another place; without it, black-peg Mastermind.
+      elsewhere: whether feedback includes the number of colours at another place; False for black-peg Mastermind.
       lowest: the number of the first colour in texts; 0 for digits.
 
     Raises:
-      GameError: there is no such game.
+      GameError: the settings are invalid.
     """
 
     pegs: Annotated[int, Range(1, 255)] = 4
@@ -78,7 +78,7 @@ class PegGame(Game):
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """(exact, colour) of each feedback; colour is 0 where feedback does not have it."""
+        """(exact, colour) of each feedback; colour is 0 if feedback does not include it."""
         if not self.elsewhere:
             return [(exact, 0) for exact in range(self.pegs + 1)]
         everything = [(exact, colour) for exact in range(self.pegs + 1) for colour in range(self.pegs + 1 - exact)]
@@ -99,18 +99,18 @@ class PegGame(Game):
 
     @property
     def places(self) -> int:
-        """The pegs of a code."""
+        """The number of pegs of a code."""
         return self.pegs
 
     @property
     def values(self) -> int:
-        """The colours that a peg may have."""
+        """The number of colours."""
         return self.colours
 
     # ------------------------------------------------------------------ feedback
 
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
-        """(codes peg by peg, uint8[pegs, ...]; the numbers of their pegs colour by colour, uint8[colours, ...])."""
+        """(codes by peg, uint8[pegs, ...]; the numbers of pegs of each colour, uint8[colours, ...])."""
         xp = codes.__array_namespace__()
         columns = xp.moveaxis(codes, -1, 0)
         if not self.elsewhere:
@@ -138,7 +138,7 @@ class PegGame(Game):
         find = functools.partial(
             peg_symmetry.images, guesses=self.codes[made], colours=self.colours, separate=self.separate
         )
-        # first the colours alone, so that only one code of each of these orbits is permuted
+        # first only the colours, so that only one code of each of these orbits is permuted
         some, place = np.unique(self.index_of(next(find(self.codes))), return_inverse=True)
         first = some.copy()
         for images in find(self.codes[some]):
@@ -159,7 +159,7 @@ class PegGame(Game):
         return self.repeats and not self.elsewhere
 
     def index_of(self, codes: np.ndarray) -> np.ndarray:
-        """The numbers int64[...] of codes uint8[..., pegs]; -1 where the game has no such code.
+        """The numbers int64[...] of codes uint8[..., pegs]; -1 for codes that are not in the game.
 
         Raises GameError as ``check_codes``, and CodeError for an array of another shape or dtype.
         """
@@ -167,7 +167,7 @@ class PegGame(Game):
         codes = np.asarray(codes)
         check_places(self, "codes", codes.shape, codes.dtype)
         place_values = self.colours ** np.arange(self.pegs - 1, -1, -1, dtype=np.int64)
-        if self.repeats:  # then the number of a code is what it is as a number
+        if self.repeats:  # then the number of a code is its value in base ``colours``
             return np.where(((codes >= 0) & (codes < self.colours)).all(axis=-1), codes @ place_values, -1)
         found = np.searchsorted(self.codes @ place_values, codes @ place_values)
         found = np.minimum(found, self.size - 1)
@@ -180,7 +180,7 @@ class PegGame(Game):
         return self.colours + self.lowest - 1
 
     def parse_code(self, text: str) -> int:
-        """The number of a code, from a text such as "1122", or "1 12 3 4" where colours have two digits.
+        """The number of a code, from a text such as "1122", or "1 12 3 4" with two-digit colours.
 
         Raises:
           CodeError: it is not a code of the game; the message says why.
@@ -191,7 +191,7 @@ class PegGame(Game):
             raise CodeError(f"{text!r}: a code has {self.pegs} pegs, not {len(parts)}")
         for part in parts:
             if not _is_number(part) or not self.lowest <= int(part) <= self._highest:
-                raise CodeError(f"{text!r}: {part!r} is no colour; colours are {self.lowest} to {self._highest}")
+                raise CodeError(f"{text!r}: {part!r} is not a colour; colours are {self.lowest} to {self._highest}")
         code = int(self.index_of(np.array([int(part) - self.lowest for part in parts], np.uint8)))
         if code < 0:
             raise CodeError(f"{text!r}: a code has no colour twice in this game")
@@ -213,7 +213,7 @@ class PegGame(Game):
             raise CodeError(f"{text!r}: feedback is {self.feedback_form}")
         exact, colour = (*map(int, parts), 0)[:2]
         if exact + colour > self.pegs:
-            raise CodeError(f"{text!r}: {exact + colour} pegs in all, where a code has {self.pegs}")
+            raise CodeError(f"{text!r}: {exact + colour} pegs in all, but a code has {self.pegs}")
         if (exact, colour) not in self.pairs:
             raise CodeError(f"{text!r}: with all pegs right but one, that one's colour can't be elsewhere")
         return self.pairs.index((exact, colour))
@@ -225,7 +225,7 @@ class PegGame(Game):
 
     @property
     def feedback_form(self) -> str:
-        """How feedback is typed."""
+        """The form in which feedback is typed."""
         return (
             "two numbers: pegs that are right, colours elsewhere"
             if self.elsewhere
@@ -253,5 +253,5 @@ def _parts(text: str, digits: bool) -> list[str]:
 
 
 def _is_number(part: str) -> bool:
-    """Whether it is an ASCII number of at most three digits; colours and pegs have no more."""
+    """Whether a text is an ASCII number of at most three digits, the maximum for colours and pegs."""
     return part.isascii() and part.isdecimal() and len(part) <= 3

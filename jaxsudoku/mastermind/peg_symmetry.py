@@ -8,21 +8,21 @@ from collections.abc import Iterator
 
 import numpy as np
 
-#: With more permutations of the pegs than this, pegs are not permuted.
+#: Maximum number of permutations of the pegs; with more, pegs are not permuted.
 _MOST_PERMUTATIONS = 720
 
 
 def images(codes: np.ndarray, guesses: np.ndarray, colours: int, separate: bool) -> Iterator[np.ndarray]:
-    """Each code's image under a symmetry that fixes every guess, uint8[n, pegs], for each permutation of the pegs.
+    """Yields each code's image under a symmetry that fixes every guess, uint8[n, pegs], for each permutation of pegs.
 
-    The identity of the pegs comes first. Of the permutations of colours that fix the guesses, the one that gives the
-    first image of a code is taken.
+    The identity of the pegs comes first. Among the permutations of colours that fix the guesses, the one with the first
+    image of a code is taken.
 
     Args:
       codes: uint8[n, pegs].
       guesses: uint8[made, pegs].
       colours: the number of colours.
-      separate: whether the colours of each peg are permuted independently, rather than those of all pegs alike.
+      separate: whether colours are permuted independently for each peg, instead of equally for all pegs.
     """
     pegs = codes.shape[1]
     permutations = itertools.permutations(range(pegs))
@@ -39,7 +39,7 @@ def images(codes: np.ndarray, guesses: np.ndarray, colours: int, separate: bool)
 
 
 def _restoring_colours(moved: np.ndarray, guesses: np.ndarray, colours: int) -> np.ndarray | None:
-    """The map of colours that turns moved guesses back, int64[colours], -1 = any; None if there is none."""
+    """The map of colours that restores moved guesses, int64[colours], -1 = any; None if there is none."""
     target = np.full(colours, -1)
     for before, after in zip(moved.ravel().tolist(), guesses.ravel().tolist(), strict=True):
         if target[before] not in (-1, after):
@@ -53,7 +53,7 @@ def _recoloured(codes: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Codes uint8[n, pegs] with colours mapped to ``target``; free ones get unused colours in order of appearance."""
     unused = np.setdiff1d(np.arange(len(target)), target)
     targets = np.repeat(target[None], len(codes), axis=0)
-    used = np.zeros(len(codes), np.int64)  # of the unused colours
+    used = np.zeros(len(codes), np.int64)  # among the unused colours
     rows = np.arange(len(codes))
     result = np.empty_like(codes)
     for peg in range(codes.shape[1]):

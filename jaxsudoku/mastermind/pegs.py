@@ -1,4 +1,4 @@
-"""Strategies and games as pictures: codes as coloured pegs, feedback as small pegs. No JAX."""
+"""Pictures of strategies and games: codes as coloured pegs, feedback as small pegs. No JAX."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .rules import Game
 if TYPE_CHECKING:
     from jaxsudoku.pictures.shapes import Shape
 
-#: Roles of the colours of pegs, which begin again after the last; every peg has the number of its colour, too.
+#: Roles of the colours of pegs, used cyclically; every peg also shows the number of its colour.
 _COLOURS = tuple(role for role in ROLES if role.startswith("peg-") and role != "peg-text")
 #: The distance between pegs, and between feedback pegs.
 _PEG, _SMALL = 24, 11
 
 
 def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out: int, title: str) -> Picture:
-    """Nodes of a strategy or of a search tree, one a row, each below its parent.
+    """Draws nodes of a strategy or of a search tree, one per row, each below its parent.
 
     Args:
       game: the game.
-      rows: of each node its depth, the feedback that leads to it, its guess (-1 for none of each), and a note.
-      left_out: how many nodes are left out, which a note says.
+      rows: for each node its depth, the feedback that leads to it, its guess (-1 for none of each), and a note.
+      left_out: the number of nodes left out, for a note.
       title: a description for readers who do not see the picture.
     """
 
@@ -45,12 +45,12 @@ def tree_picture(game: Game, rows: Sequence[tuple[int, int, int, str]], left_out
 
 
 def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[int]) -> Picture:
-    """A game so far: each guess with its feedback, and how many codes are left after it.
+    """Draws a game so far: each guess with its feedback, and the number of codes left after it.
 
     Args:
       game: the game.
       answers: (guess, feedback), as numbers.
-      left: the codes that are left, before the first guess and after each.
+      left: the numbers of codes left, before the first guess and after each.
     """
     places = game.places
     shapes: list[Shape] = [Text(MARGIN, MARGIN + ROW / 2, SIZE, f"{game}: {left[0]:,} codes", "text", centred=False)]
@@ -65,7 +65,7 @@ def game_picture(game: Game, answers: Sequence[tuple[int, int]], left: Sequence[
 
 
 def code_shapes(game: Game, code: int, x: float, y: float) -> Iterator[Shape]:
-    """A code, whose pegs begin at x."""
+    """The shapes of a code, with pegs from x on."""
     for place, (colour, label) in enumerate(zip(game.codes[code].tolist(), game.labels(code), strict=True)):
         middle = x + _PEG * (place + 0.5)
         yield Circle(middle, y, 0.42 * _PEG, _COLOURS[colour % len(_COLOURS)])
@@ -73,7 +73,7 @@ def code_shapes(game: Game, code: int, x: float, y: float) -> Iterator[Shape]:
 
 
 def feedback_shapes(game: Game, feedback: int, x: float, y: float) -> Iterator[Shape]:
-    """A feedback from x on: full pegs for what is right, rings for what is elsewhere, dots for the others."""
+    """The shapes of a feedback from x on: full pegs for right, rings for elsewhere, dots for others."""
     for place, mark in enumerate(game.marks(feedback)):
         middle = x + _SMALL * (place + 0.5)
         radius, role = ((1.2, "candidate"), (3.5, "rim"), (4, "exact"))[mark]

@@ -1,8 +1,9 @@
 """Persistent UCT: one search tree, trained before play, saved, and trained further during play.
 
-The textbook form of Monte-Carlo tree search: nodes are positions, the root that of all codes; moves are the codes that
-may be the secret; and moves are selected by UCT (Kocsis and Szepesvari 2006), here for the lowest number of guesses. It
-runs on the host. ``mcts`` searches every position anew, many at a time, and reaches better means.
+The textbook form of Monte-Carlo tree search: nodes are positions, and the root is the position of all codes; moves are
+the codes that may be the secret; and moves are selected by UCT (Kocsis and Szepesvari 2006), here for the lowest number
+of guesses. It runs on the host. ``mcts`` makes a new search for every position, many at a time, and reaches better
+means.
 """
 
 from __future__ import annotations
@@ -32,19 +33,19 @@ from .scoring import scorer
 #: Identifies the files.
 FORMAT, _VERSION = "jaxsudoku mastermind search tree", 2
 
-#: Visits and totals in files are below this.
+#: Upper limit of visits and totals in files.
 _MOST_COUNT = 1 << 62
 
-#: Simulations between two reports of progress.
+#: Number of simulations between reports of progress.
 _STRETCH = 1000
 
 
 class SearchTreeError(ValueError):
-    """A file that holds no search tree; the message names the file and the cause."""
+    """Raised for a file that is not a search tree; the message names the file and the cause."""
 
 
 def persistent_uct(game: Game, config: PersistentUctConfig, progress: Progress) -> Policy:
-    """The most visited guess of a tree that is trained before play."""
+    """The player that makes the most visited guess of a tree trained before play."""
     tree = SearchTree(game, config.exploration)
     while tree.iterations < config.simulations:
         tree.train(min(_STRETCH, config.simulations - tree.iterations))
@@ -58,11 +59,11 @@ class _Node:
 
     Attributes:
       possible: int32[n], the codes that may be the secret, ascending.
-      parent: the number of the node before, the place of its guess, and the feedback; () for the root.
+      parent: the number of the parent, the index of its guess, and the feedback; () for the root.
       visits: int64[n], simulations that guessed each of them.
-      totals: int64[n], the sum of the guesses that these took from here.
-      children: the node number after a guess, by its place in ``possible`` and its feedback.
-      reached: the simulations that came here from the node before; those that began here are not counted.
+      totals: int64[n], the total guesses of these simulations from here.
+      children: the number of the child, by the guess's index in ``possible`` and the feedback.
+      reached: number of simulations that came from the parent, without those that began here.
     """
 
     possible: np.ndarray
@@ -106,15 +107,15 @@ class SearchTree:
 
         Each draws a secret that fits the answers, and descends the tree by UCT: every guess once, in random order, then
         the one with the lowest confidence bound. The first position that is not in the tree becomes a node, and a
-        rollout of random consistent codes ends the game. Training in two calls gives the tree of one.
+        rollout of random consistent codes ends the game. Two calls give the same tree as one.
 
         Args:
           iterations: number of simulations.
           answers: (guess, feedback) as numbers, of the game in play; () trains from the start of a game.
 
         Raises:
-          ValueError: fewer than one game; or answers that fit no code, or a guess that does not fit those before it; as
-            CodeError, no code or feedback with such a number.
+          ValueError: fewer than one simulation; answers that fit no code, or a guess that does not fit the previous
+            ones; as CodeError, an invalid number of a code or feedback.
         """
         iterations, root = whole_number("iterations", iterations, 1), self._reached(answers)
         for _ in range(iterations):
@@ -122,7 +123,7 @@ class SearchTree:
             self.iterations += 1
 
     def guess(self, answers: Sequence[tuple[int, int]] = ()) -> int:
-        """The code number to guess after answers: the most visited one, of equals that of the lowest mean.
+        """The code number to guess after answers: the most visited one, ties by the lowest mean.
 
         Raises:
           ValueError: as in ``train``.
@@ -143,7 +144,7 @@ class SearchTree:
         """A policy for ``grow`` and ``CodeBreaker``.
 
         Args:
-          during: simulations from each position before its guess is chosen; they stay in the tree.
+          during: simulations from each position before its guess is chosen; they are kept in the tree.
         """
 
         def choose(positions: Positions, history: np.ndarray, key: jax.Array) -> np.ndarray:
@@ -160,15 +161,15 @@ class SearchTree:
         return choose
 
     def draw(self, guesses: int = 2, width: int = 3, unvisited: bool = False) -> str:
-        """The tree as text, a line for each guess and, below it, for each feedback to it.
+        """The tree as text, with a line for each guess and, below it, for each feedback.
 
-        A guess has its visits, the total of guesses that these took from there, and their mean. A feedback has the
-        simulations that got it, its frequency among the codes that may be the secret, and how many of them it leaves.
+        A guess has its visits, and the total and mean number of guesses of these from there on. A feedback has its
+        simulations, its frequency among the possible codes, and the number of codes that it leaves.
 
         Args:
-          guesses: the depth that is drawn, in guesses.
-          width: guesses of a position, and feedbacks of a guess, that are drawn: the most visited ones.
-          unvisited: whether to draw guesses and feedbacks without any visit too.
+          guesses: the depth to draw, in guesses.
+          width: number of guesses per position, and feedbacks per guess, to draw: the most visited ones.
+          unvisited: whether to draw also guesses and feedbacks without visits.
 
         Raises:
           ValueError: ``guesses`` or ``width`` is below 1.
@@ -183,7 +184,7 @@ class SearchTree:
         """The tree as a picture, which a notebook shows; rows and arguments are those of ``draw``.
 
         Args:
-          most: the most rows; a note says how many are left out.
+          most: maximum number of rows; a note gives the number left out.
         """
         most, rows = whole_number("most", most, 1), list(self._rows(guesses, width, unvisited))
         return tree_picture(self.game, rows[:most], max(len(rows) - most, 0), self._title)
@@ -196,7 +197,7 @@ class SearchTree:
         return f"{self.game}: {self.iterations:,} simulations, {len(self):,} positions"
 
     def _rows(self, guesses: int, width: int, unvisited: bool) -> Iterator[tuple[int, int, int, str]]:
-        """The guesses and feedbacks that are drawn, as ``tree_picture`` takes them."""
+        """The guesses and feedbacks to draw, in the form of ``tree_picture``."""
         guesses, width = whole_number("guesses", guesses, 1), whole_number("width", width, 1)
         return self._rows_below(self._nodes[0], 0, 2 * guesses, width, unvisited)
 
@@ -218,7 +219,7 @@ class SearchTree:
                         yield from self._rows_below(part, depth + 2, end, width, unvisited)
 
     def _parts(self, node: _Node, place: int) -> list[tuple[int, int, _Node]]:
-        """The feedbacks that a guess may get, the most visited first: (feedback, simulations, position after it)."""
+        """The possible feedbacks to a guess, the most visited first: (feedback, simulations, position after it)."""
         heard = self._table[node.possible[place], node.possible]
         known = {feedback: self._nodes[at] for (of, feedback), at in node.children.items() if of == place}
         won = int(node.visits[place]) - sum(part.reached for part in known.values())
@@ -254,7 +255,7 @@ class SearchTree:
             node.reached += 1
 
     def _selected(self, node: _Node, rng: np.random.Generator) -> int:
-        """The place of the guess to make."""
+        """The index of the guess to make."""
         (unvisited,) = np.nonzero(node.visits == 0)
         if len(unvisited):
             return int(rng.choice(unvisited))
@@ -262,7 +263,7 @@ class SearchTree:
         return int(np.argmin(node.totals / node.visits - self.exploration * spread))
 
     def _rollout(self, possible: np.ndarray, secret: int, rng: np.random.Generator) -> int:
-        """The number of guesses of a rollout, of random codes that may be the secret."""
+        """The number of guesses of a rollout, which guesses random possible codes."""
         made = 0
         while True:
             guess, made = int(rng.choice(possible)), made + 1
@@ -271,7 +272,7 @@ class SearchTree:
             possible = possible[self._table[guess, possible] == self._table[guess, secret]]
 
     def _child(self, at: int, place: int, feedback: int) -> int:
-        """The number of a child of a node, which is added if it is missing."""
+        """The number of a node's child, which is added if missing."""
         node = self._nodes[at]
         if (place, feedback) not in node.children:
             guess = int(node.possible[place])
@@ -279,7 +280,7 @@ class SearchTree:
             if not len(possible):
                 answer = self.game.answer_text(guess, feedback)
                 raise ValueError(f"no code fits {answer} and the answers before it")
-            # before it is linked, so that an interruption leaves no gap
+            # created before it is linked, so that an interruption leaves the tree valid
             self._nodes.append(_Node(possible, (at, place, feedback)))
             node.children[place, feedback] = len(self._nodes) - 1
         return node.children[place, feedback]
@@ -293,14 +294,14 @@ class SearchTree:
             node = self._nodes[at]
             (places,) = np.nonzero(node.possible == guess)
             if not len(places):
-                raise ValueError(f"{self.game.code_text(guess)} is no code that fits the answers before it")
+                raise ValueError(f"{self.game.code_text(guess)} does not fit the answers before it")
             at = self._child(at, int(places[0]), feedback)
         return at
 
     # ------------------------------------------------------------------ files
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the tree as JSON to a file, which is replaced as a whole if it exists; raises OSError."""
+        """Writes the tree as JSON to a file, atomically; raises OSError."""
         visited = [np.flatnonzero(node.visits) for node in self._nodes]
         fields = {
             "format": FORMAT,
@@ -323,7 +324,7 @@ class SearchTree:
 
         Raises:
           OSError: the file can't be read.
-          SearchTreeError: it holds no search tree, or was altered.
+          SearchTreeError: it is not a search tree, or was altered.
         """
         try:
             fields = read_json(Path(path))
@@ -332,7 +333,7 @@ class SearchTree:
             check_checksum(fields)
             return cls._of(fields)
         except (ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-            raise SearchTreeError(f"{os.fspath(path)}: no search tree: {error}") from error
+            raise SearchTreeError(f"{os.fspath(path)}: not a search tree: {error}") from error
 
     @classmethod
     def _of(cls, fields: dict[str, Any]) -> SearchTree:

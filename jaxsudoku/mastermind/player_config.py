@@ -10,15 +10,15 @@ from jaxsudoku.runtime.settings import Config, Natural, NonNegative, Positive
 
 from .rules import Game
 
-#: The usual weight of exploration in UCT.
+#: Default weight of exploration in UCT.
 SQRT2 = math.sqrt(2)
 
 
 class PlayerConfig(Config):
-    """Base of the settings of players."""
+    """Base class of the settings of players."""
 
     def check(self, game: Game) -> None:
-        """Raises ValueError if a player with these settings can't play a game; nothing is computed yet."""
+        """Raises ValueError if a player with these settings can't play a game; a fast check."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +32,8 @@ class GreedyConfig(PlayerConfig):
 
     Attributes:
       consistent: guess only codes that may be the secret.
-      openings: first guesses, one per orbit, that are played to the end; the one with the lowest mean is chosen. With
-        1, the first guess is the one with the best score, as all others are.
+      openings: number of first guesses, one per orbit, that are played to the end; the one with the lowest mean is
+        chosen. With 1, the first guess is the one with the best score, like all others.
     """
 
     consistent: bool = False
@@ -42,9 +42,9 @@ class GreedyConfig(PlayerConfig):
 
 @dataclasses.dataclass(frozen=True)
 class EntropyConfig(GreedyConfig):
-    """Settings of ``entropy``; as ``GreedyConfig``, but for the default of ``openings``.
+    """Settings of ``entropy``: ``GreedyConfig`` with another default of ``openings``.
 
-    The opening of highest entropy in the classic game, 1234, leads to a higher mean than the second best.
+    In the classic game the opening with the highest entropy, 1234, leads to a higher mean than the second best.
     """
 
     openings: Positive = 2
@@ -55,12 +55,12 @@ class LookaheadConfig(PlayerConfig):
     """Settings of ``lookahead``.
 
     Attributes:
-      plies: guesses to look ahead; the parts that the last one leaves are estimated.
-      width: guesses that are searched at each ply but the last, the best by the estimate.
-      openings: first guesses that are played to the end, the search's own and those that are best by the estimate; the
-        one with the lowest mean is chosen.
+      plies: number of guesses to look ahead; the parts after the last one are estimated.
+      width: number of guesses searched at each ply but the last, the best by the estimate.
+      openings: number of first guesses played to the end, the search's own and the best by the estimate; the one with
+        the lowest mean is chosen.
       values: a network that corrects the estimate after the first ply: a file of ``train.mastermind``, or "trained" for
-        the one that ships; None for the estimate alone.
+        the shipped one; None for the plain estimate.
     """
 
     plies: Positive = 2
@@ -73,10 +73,10 @@ class LookaheadConfig(PlayerConfig):
             object.__setattr__(self, "values", os.fspath(self.values))
         super().__post_init__()
         if self.values is not None and self.plies == 1:
-            raise ValueError("values are of positions after a guess that is searched: plies must be at least 2")
+            raise ValueError("values are used after a searched guess, so plies must be at least 2")
 
     def check(self, game: Game) -> None:
-        """Raises ValueFileError if the file holds no network, and GameError if it is not for this game."""
+        """Raises ValueFileError if the file is not a network, and GameError if it is not for this game."""
         if self.values is not None:
             from .values import LearnedValue, game_of_pegs  # loads JAX
 
@@ -89,8 +89,8 @@ class OptimalConfig(PlayerConfig):
     """Settings of ``optimal``.
 
     Attributes:
-      positions: the most positions in the transposition table, about 100 bytes each; beyond it the search ends with an
-        error. None for no limit.
+      positions: maximum number of positions in the transposition table, about 100 bytes each; beyond it the search ends
+        with an error. None for no limit.
     """
 
     positions: Positive | None = None
@@ -101,8 +101,8 @@ class MctsConfig(PlayerConfig):
     """Settings of ``mcts``.
 
     Attributes:
-      simulations: games that a search plays for each guess.
-      width: guesses of a node: those with the most parts, of equals consistent codes first; None for all.
+      simulations: number of games that a search plays for each guess.
+      width: number of guesses of a node: those with the most parts, ties with consistent codes first; None for all.
       exploration: scale of the confidence bound, in guesses.
     """
 
@@ -131,8 +131,8 @@ class StochasticMuZeroConfig(PlayerConfig):
     """Settings of ``stochastic-muzero``.
 
     Attributes:
-      simulations: nodes that a search adds to its tree, for guesses and for feedbacks.
-      width: guesses of a node: those with the most parts, of equals consistent codes first.
+      simulations: number of nodes that a search adds to its tree, for guesses and for feedbacks.
+      width: number of guesses of a node: those with the most parts, ties with consistent codes first.
       exploration: weight of the prior (pb_c_init of the PUCT formula).
     """
 

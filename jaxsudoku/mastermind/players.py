@@ -1,8 +1,8 @@
-"""The registry of players: every player by name. No JAX is loaded until one plays.
+"""The registry of players by name. Loads no JAX until one plays.
 
-A player is a function ``(game, config, progress) -> Policy`` that prepares a game. To add one, write it in a file of
-its own and name it in ``PLAYERS``, with the dataclass of its settings; new settings are a dataclass in ``config``. The
-command line, ``build``, ``evaluate`` and the tests take it from there.
+A player is a function ``(game, config, progress) -> Policy`` that prepares a game. To add one, write it in a separate
+file and add it to ``PLAYERS`` with the dataclass of its settings, which is in ``player_config``. The command line,
+``build``, ``evaluate`` and the tests find it there.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ if TYPE_CHECKING:
     import jax
 
 #: Chooses a guess for each of n positions of more than two codes: (positions, the guesses so far int32[n, made], the
-#: same number for all, a JAX key) to code numbers int[n]. Positions follow from the feedback to these guesses alone, so
+#: same number for all, a JAX key) -> code numbers int[n]. Positions depend only on the feedback to these guesses, so
 #: their stabiliser determines the orbits of guesses.
 Policy = Callable[[Positions, np.ndarray, "jax.Array"], np.ndarray]
 
-#: Receives texts about the progress of a long search.
+#: A callback for texts about the progress of a long search.
 Progress = Callable[[str], None]
 
 
 @dataclasses.dataclass(frozen=True)
 class Player:
-    """A player as the registry knows it.
+    """An entry of the registry.
 
     Attributes:
-      name: what users call it.
+      name: the player's name.
       summary: one line for the help text.
-      function: where the player is, "module:function" below ``jaxsudoku.mastermind``.
+      function: the function's location, "module:function" below ``jaxsudoku.mastermind``.
       config: frozen dataclass of its settings.
       random: whether its guesses depend on the key.
-      by_table: whether it needs the table of all feedbacks, so that the game must be small.
+      by_table: whether it needs the table of all feedbacks, and so a small game.
     """
 
     name: str
@@ -87,10 +87,10 @@ class Player:
 PLAYERS: dict[str, Player] = {
     player.name: player
     for player in (
-        Player("random", "random codes that may be the secret", "greedy:random", RandomConfig, random=True),
-        Player("minimax", "the smallest largest part (Knuth)", "greedy:minimax", GreedyConfig),
-        Player("expected-size", "the smallest parts on average (Irving)", "greedy:expected_size", GreedyConfig),
-        Player("entropy", "the most information (Neuwirth)", "greedy:entropy", EntropyConfig),
+        Player("random", "guesses random codes that may be the secret", "greedy:random", RandomConfig, random=True),
+        Player("minimax", "minimizes the size of the largest part (Knuth)", "greedy:minimax", GreedyConfig),
+        Player("expected-size", "minimizes the expected size of parts (Irving)", "greedy:expected_size", GreedyConfig),
+        Player("entropy", "maximizes the entropy of the feedback (Neuwirth)", "greedy:entropy", EntropyConfig),
         Player("most-parts", "the most parts (Kooi)", "greedy:most_parts", GreedyConfig),
         Player(
             "mcts",
@@ -115,8 +115,8 @@ PLAYERS: dict[str, Player] = {
             random=True,
             by_table=True,
         ),
-        Player("lookahead", "the lowest estimate after several guesses", "lookahead:lookahead", LookaheadConfig),
-        Player("optimal", "the lowest mean of any strategy, proven", "optimal:optimal", OptimalConfig, by_table=True),
+        Player("lookahead", "depth-limited search with an estimate", "lookahead:lookahead", LookaheadConfig),
+        Player("optimal", "the lowest mean of any strategy, proved", "optimal:optimal", OptimalConfig, by_table=True),
     )
 }
 

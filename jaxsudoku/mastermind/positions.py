@@ -1,4 +1,4 @@
-"""Positions, sets of codes that may be the secret: many at once, their partition by guesses, and orbits of guesses."""
+"""Batches of positions (sets of possible codes), their partition by guesses, and orbits of guesses."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 
 from .rules import CodeError, Game
 
-#: After more guesses than this the stabiliser is taken as trivial, and orbits are not computed.
+#: Maximum number of guesses for which orbits are computed; after more the stabiliser is assumed to be trivial.
 SYMMETRIC_GUESSES = 2
 
-#: Codes that are relabelled together, about.
+#: Approximate number of codes relabelled together.
 _RELABELLED = 1 << 14
 
-#: The guesses before a position, whose stabiliser determines the orbits of guesses; None if they are not known.
+#: The guesses before a position, whose stabiliser determines the orbits of guesses; None if unknown.
 History: TypeAlias = tuple[int, ...] | None
 
 
 @dataclasses.dataclass(frozen=True)
 class Positions:
-    """Sets of codes, one after another.
+    """Concatenated sets of codes.
 
     Attributes:
       codes: int32[total], code numbers, ascending within a position.
@@ -39,13 +39,13 @@ class Positions:
         """Positions from arrays of ascending code numbers; raises CodeError for anything else."""
         listed = [np.asarray(codes) for codes in sets]
         if any(codes.ndim != 1 or (codes.size and codes.dtype.kind not in "iu") for codes in listed):
-            raise CodeError("a position is a list of numbers of codes")
+            raise CodeError("a position must be a list of numbers of codes")
         bounds = np.cumsum([0, *map(len, listed)], dtype=np.int64)
         every = np.concatenate([np.zeros(0, np.int32), *listed])
         ascending = np.diff(every, prepend=-1) > 0
         ascending[bounds[:-1][np.diff(bounds) > 0]] = True
         if not ascending.all() or every.min(initial=0) < 0:
-            raise CodeError("the numbers of the codes of a position ascend, from 0 on")
+            raise CodeError("the numbers of a position's codes must ascend, from 0 on")
         return cls(every.astype(np.int32), bounds)
 
     @classmethod
@@ -95,13 +95,13 @@ class Positions:
 
 
 def blocks(sizes: np.ndarray, most: int) -> list[np.ndarray]:
-    """Successive indices of positions by their sizes int64[n], in blocks of about ``most`` codes in all."""
+    """Divides positions with these sizes int64[n] into blocks of successive indices with about ``most`` codes each."""
     number = np.cumsum(sizes) // most
     return np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(number)) + 1)
 
 
 def sums_before(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """For each of n values the sum of those before it in its group; the groups [n] are ascending."""
+    """Exclusive cumulative sums of n values within groups; the groups [n] are ascending."""
     before = np.cumsum(values) - values
     return np.asarray(before - before[np.searchsorted(groups, groups)])
 
@@ -115,8 +115,8 @@ class Partition:
 
     Attributes:
       sizes: int64[n], the number of codes of each position.
-      parts: the parts, sorted by the position that they come from, then by feedback.
-      owner: int64[parts], the index of that position.
+      parts: the parts, sorted by their position, then by feedback.
+      owner: int64[parts], the index of the position.
       feedback: int64[parts], the feedback.
       won: bool[parts], whether it ends the game.
     """
@@ -129,16 +129,16 @@ class Partition:
 
     @property
     def useless(self) -> np.ndarray:
-        """Whether a guess leaves its position whole, so that it gives no information, bool[n]."""
+        """Whether a guess does not split its position, and so gives no information, bool[n]."""
         useless = np.zeros(len(self.sizes), bool)
         useless[self.owner] = (self.parts.sizes == self.sizes[self.owner]) & ~self.won
         return useless
 
     @property
     def fixed_totals(self) -> np.ndarray:
-        """The totals of positions without those of their parts of more than two codes, int64[n].
+        """The totals of positions without their parts of more than two codes, int64[n].
 
-        They are a guess for each code, and the guesses that parts of one or two codes take.
+        They are one guess for each code, and the guesses of parts of one or two codes.
         """
         parts = self.parts.sizes
         small = np.where(self.won | (parts > 2), 0, 2 * parts - 1)
@@ -167,19 +167,19 @@ def partition(feedbacks: int, positions: Positions, feedback: np.ndarray) -> Par
 
 
 def after(history: History, guess: int) -> History:
-    """The guesses so far after another one."""
+    """The history after another guess."""
     return None if history is None or len(history) >= SYMMETRIC_GUESSES else (*history, guess)
 
 
 def histories_of(history: np.ndarray | None, count: int) -> list[History]:
-    """The guesses so far of each of ``count`` positions, int32[count, made], as tuples; None where not known."""
+    """Histories of ``count`` positions, int32[count, made], as tuples; None if unknown."""
     return [None] * count if history is None else [tuple(guesses) for guesses in history.tolist()]
 
 
 def representatives(game: Game, history: History) -> np.ndarray:
     """The guesses to try: the first code of each orbit under the stabiliser of the guesses so far, int64[n].
 
-    After more than ``SYMMETRIC_GUESSES`` guesses, or where they are not known (None), these are all codes.
+    After more than ``SYMMETRIC_GUESSES`` guesses, or with an unknown history (None), these are all codes.
     """
     if history is None or len(history) > SYMMETRIC_GUESSES:
         return np.arange(game.size)

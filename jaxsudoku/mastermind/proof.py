@@ -1,8 +1,8 @@
-"""Proves that a strategy is the best of its game, or finds a better one, or bounds the best total.
+"""Proves that a strategy is optimal, or finds a better one, or bounds the best total.
 
-The search of ``optimal`` gets the strategy's total as its upper bound, so it need only exclude better strategies. It
-does so in steps: each excludes totals up to some limit, which is a lower bound of all strategies from then on. Its
-transposition table may be kept in a folder, from which a later search goes on.
+The search of ``optimal`` gets the strategy's total as upper bound, so it only has to exclude better strategies. It does
+so in steps: each excludes totals below some limit, which is then a lower bound for all strategies. Its transposition
+table may be kept in a folder, from which a later search can continue.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ from .positions import Positions
 from .rules import Game
 from .trees import Tree, grow
 
-#: The file of the claims, in the folder of a memo.
+#: Name of the file of claims in the folder of a memo.
 _CLAIMS = "claims"
 
-#: The share of what lies between the lower and the upper bound that a step excludes. Small steps search fewer positions
-#: deeper than needed, large ones revisit fewer.
+#: Share of the gap between the lower and the upper bound that a step excludes. Small steps search fewer positions
+#: deeper than needed, large steps revisit fewer positions.
 _STEP = 1 / 16
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Proof:
-    """What is known of the best strategy of a game.
+    """Result of ``prove``: the best known strategy of a game, and bounds.
 
     Attributes:
-      tree: the best strategy known.
-      lower: a lower bound of the guesses that any strategy takes for all codes together.
-      left: the first guesses that a better strategy may begin with, one per orbit, with the lower bounds of such
-        strategies; none where the strategy is proven to be the best.
+      tree: the best known strategy.
+      lower: a lower bound of the total guesses of any strategy for all codes.
+      left: possible first guesses of a better strategy, one per orbit, with lower bounds of their totals; empty if the
+        strategy is proved optimal.
       positions: the number of positions that the search has reached.
-      seconds: the time that it took.
+      seconds: the time of the search.
     """
 
     tree: Tree
@@ -71,17 +71,17 @@ class Proof:
 
     @property
     def upper(self) -> int:
-        """The guesses that the best strategy known takes for all codes together."""
+        """The total guesses of the best known strategy for all codes."""
         return int(self.tree.attempts.sum())
 
     @property
     def proven(self) -> bool:
-        """Whether no strategy is better."""
+        """Whether the strategy is proved optimal."""
         return self.lower == self.upper
 
 
 class _SettledError(Exception):
-    """Another process has excluded the totals of this step."""
+    """Raised if another process has excluded the totals of this step."""
 
 
 @cache.kept()
@@ -94,30 +94,29 @@ def prove(
     processes: int = 1,
     better: Callable[[Tree], None] = lambda tree: None,
 ) -> Proof:
-    """Searches for a better strategy until there is one or it is proven that there is none.
+    """Searches for a better strategy until one is found, or none is proved to exist.
 
     Args:
-      tree: a strategy, better a good one: all totals that are not below its own are excluded at once.
-      seconds: the time after which the search ends without a proof, on a clock that runs evenly, whatever is done to
-        the machine's date; time that the machine sleeps need not count. That of putting a better strategy together is
-        added.
-      memo: a folder for what the search knows, about 100 bytes for each position; a folder with a memo of the game is
+      tree: a strategy, preferably a good one, as totals that are not below its own are not searched.
+      seconds: the time limit, after which the search ends without a proof, on a monotonic clock; time that the machine
+        sleeps may not count. The construction of a better strategy takes additional time.
+      memo: a folder for the transposition table, about 100 bytes for each position; an existing memo of the game is
         continued. None keeps it in memory, or with several processes in a temporary folder.
-      progress: called with a text now and then.
-      certificate: a file for what the proof rests on, as ``save_certificate`` writes it, if there is a proof; the time
-        does not limit it.
-      processes: how many processes of this machine search, each with its share of the cores. The totals are the same;
-        the strategy may be another one that is as good. A script that names several needs
+      progress: called with a text from time to time.
+      certificate: a file for the certificate, as from ``save_certificate``, if there is a proof; the time limit does
+        not include it.
+      processes: number of processes of this machine that search, each with its share of the cores. The totals are the
+        same; the strategy may be another one that is equally good. With several, a script needs
         ``if __name__ == "__main__":``, as they load it again.
       better: called with a better strategy, if there is one, before the certificate is made.
 
     Raises:
-      ValueError: a number of processes that is not from 1 to 255, several on Windows, or several without the guard; a
-        time that is no number.
+      ValueError: a number of processes outside 1 to 255, several on Windows, or several without the guard; a time that
+        is not a number.
       GameError: the game's feedback table takes more than half of the memory, or its proofs have no certificates.
       TreeError: the strategy does not find every code.
-      MemoError: the folder is that of another game, or holds something else, or is damaged; or what it holds excludes
-        the strategy itself.
+      MemoError: the folder belongs to another game, has other contents, or is damaged; or its bounds exclude the
+        strategy itself.
       JobError: processes have died several times, or there are more of them than GPUs.
       OSError: the memo or the certificate can't be read or written, or another process uses the memo.
     """
@@ -135,7 +134,7 @@ def prove(
             stack.enter_context(OutputLock(memo))
         if processes > 1 and memo is not None:
             _search_in_processes(tree, begun + seconds, Path(memo), processes, progress)
-        known = Memo(tree.game, memo)  # if processes have filled it, the search goes on from there to the end at once
+        known = Memo(tree.game, memo)  # if processes have filled it, this search ends immediately
         stack.callback(known.close)
         narrowing = _Narrowing(tree.game, int(tree.attempts.sum()), begun + seconds, known, progress)
         with contextlib.suppress(OutOfTimeError):
@@ -156,11 +155,11 @@ class _Narrowing:
 
     Args:
       game: the game.
-      upper: the total that a better strategy must stay below.
-      until: the time at which the search ends by OutOfTimeError, on ``time.monotonic``'s clock.
+      upper: the upper limit of totals of better strategies.
+      until: the time at which the search ends by OutOfTimeError, on the clock of ``time.monotonic``.
       memo: the transposition table.
-      progress: called with a text now and then.
-      claims: of this process, if others search with the same table.
+      progress: called with a text from time to time.
+      claims: the claims of this process, if others search with the same table.
     """
 
     def __init__(
@@ -177,7 +176,7 @@ class _Narrowing:
         return int(self._memo.bounds[self._row])
 
     def finds_better(self) -> bool:
-        """Whether there is a better strategy; otherwise the lower bound reaches the upper one."""
+        """Searches; whether there is a better strategy. If not, the lower bound reaches the upper one."""
         self._excludes(0)  # so that all processes have the same first limit
         while self.lower < self._upper:
             self._limit = _limit(self.lower, self._upper)
@@ -187,12 +186,12 @@ class _Narrowing:
         return False
 
     def policy(self) -> Policy:
-        """The guesses of the best strategy, after it was found; the time does not limit them."""
+        """The policy of the best strategy, after it was found; without a time limit."""
         self._until = self._limit = math.inf
         return self.search.policy
 
     def _excludes(self, limit: float) -> bool:
-        """Searches for a total below a limit; whether there is none."""
+        """Searches for a total below a limit; returns whether there is none."""
         return bool(self.search.solve(self._everything, np.zeros((1, 0), np.int32), limit)[0][0] < 0)
 
     def _report(self, text: str) -> None:
@@ -204,23 +203,23 @@ class _Narrowing:
 
 
 def _limit(lower: int, upper: int) -> int:
-    """The total up to which the next step excludes strategies, by the bounds so far."""
+    """The limit of the next step, from the bounds so far."""
     return lower + math.ceil(_STEP * (upper - lower))
 
 
 def _check_processes() -> None:
-    """Raises ValueError where several processes can't be started."""
+    """Raises ValueError if several processes can't be started."""
     if sys.platform == "win32":
         raise ValueError("several processes need locks on files that Windows lacks: leave out processes")
     # as multiprocessing itself finds that a process is still loading the script that has started it
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise ValueError(
-            'several processes each load the script again, so it needs `if __name__ == "__main__":` around what it does'
+            'several processes load the script again, so it needs `if __name__ == "__main__":` around its work'
         )
 
 
 def _search_in_processes(tree: Tree, until: float, folder: Path, processes: int, progress: Progress) -> None:
-    """Searches in several processes that share a memo, until one has a proof or a better strategy, or time is over."""
+    """Searches in several processes with a shared memo, until one has a proof or a better strategy, or time is over."""
     game, upper, claims = tree.game, int(tree.attempts.sum()), folder / _CLAIMS
     task = _Task(game, upper, until, folder)
     with contextlib.closing(Memo(game, folder, shared=True)) as memo:
@@ -229,7 +228,7 @@ def _search_in_processes(tree: Tree, until: float, folder: Path, processes: int,
         def report() -> None:
             progress(f"{len(memo):,} positions; bounds {memo.bounds[root]:,} and {upper:,}")
 
-        claims.unlink(missing_ok=True)  # of processes that were killed
+        claims.unlink(missing_ok=True)  # left by killed processes
         running = workers.run(processes, task, [_Place(number, processes) for number in range(processes)], report)
         try:
             next(running)
@@ -246,7 +245,7 @@ def _root(game: Game, memo: Memo) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class _Place:
-    """The place of a process among all."""
+    """The number of a process, and of all processes."""
 
     number: int
     processes: int
@@ -261,9 +260,9 @@ class _Task:
 
     Attributes:
       game: the game.
-      upper: the total that a better strategy must stay below.
-      until: the time at which the search ends, on ``time.monotonic``'s clock, which all processes of a machine share.
-      folder: of the memo.
+      upper: the upper limit of totals of better strategies.
+      until: the time at which the search ends, on the clock of ``time.monotonic``, the same for all processes.
+      folder: the folder of the memo.
     """
 
     game: Game
@@ -272,7 +271,7 @@ class _Task:
     folder: Path
 
     def begin(self) -> Callable[[Any], Any]:
-        """The function of a ``_Place``, which returns when there is a proof or the time is over."""
+        """The search function of a ``_Place``, which returns at a proof or when the time is over."""
         return self._search
 
     @cache.kept()

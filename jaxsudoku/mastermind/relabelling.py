@@ -1,27 +1,27 @@
-"""Canonical labelling of positions of pegs by colour refinement: equivalent ones mostly become equal. No JAX."""
+"""Canonical labelling of positions of pegs by colour refinement; most equivalent positions become equal. No JAX."""
 
 from __future__ import annotations
 
 import numpy as np
 
-#: Sums of so many hashes at most are exact as float64.
+#: Maximum number of hashes whose sum is exact in float64.
 _EXACT = 1 << 13
 
-#: An odd factor that tells hashes apart.
+#: An odd factor that separates hashes of different kinds.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Relabelling:
-    """Relabels positions of a game of pegs: equivalent ones become equal.
+    """Relabels positions of a game of pegs, so that most equivalent ones become equal.
 
-    Pegs and colours are sorted by invariants, hashes of the codes that they occur in, refined in two rounds (Weisfeiler
-    and Leman 1968). Ties keep their order, so a few equivalent positions stay different. Colours that no code has come
-    last.
+    Pegs and colours are sorted by invariants, hashes of the codes in which they occur, refined in two rounds
+    (Weisfeiler and Leman 1968). Ties keep their order, so a few equivalent positions stay different. Unused colours
+    come last.
 
     Args:
       codes: uint8[size, pegs], all codes of the game in lexicographic order.
       colours: the number of colours.
-      separate: whether the colours of each peg are permuted independently, rather than those of all pegs alike.
+      separate: whether colours are permuted independently for each peg, instead of equally for all pegs.
     """
 
     def __init__(self, codes: np.ndarray, colours: int, separate: bool) -> None:
@@ -29,7 +29,7 @@ class Relabelling:
         self._spaces = self._pegs if separate else 1
         # colours of different spaces are different
         self._labels = columns + (colours * np.arange(self._pegs)[:, None] if separate else 0)
-        # of each peg, on how many pegs its colour is
+        # for each peg, the number of pegs with its colour
         self._repeats = np.ones(columns.shape, np.uint8)
         if not separate:
             self._repeats = (columns[:, None] == columns).sum(axis=0, dtype=np.uint8)
@@ -44,7 +44,7 @@ class Relabelling:
 
         Args:
           codes: int[total], code numbers, one position after another.
-          bounds: int64[n + 1], where the positions begin and end; none is empty.
+          bounds: int64[n + 1], the boundaries of the positions; none is empty.
         """
         number, colours = len(bounds) - 1, self._colours
         if number == 0:
@@ -87,7 +87,7 @@ def _code_hashes(parts: np.ndarray) -> np.ndarray:
 
 
 def _sums(places: np.ndarray, values: np.ndarray, size: int, exact: bool) -> np.ndarray:
-    """The sums of values below 2^40 at each of ``size`` places, uint64; whether they are ``exact`` as float64."""
+    """Sums of values below 2^40 by place, uint64[size]; with ``exact``, computed in float64."""
     if exact:
         return np.bincount(places, values.astype(np.float64), size).astype(np.uint64)
     low = np.bincount(places, (values & np.uint64(0xFFFFF)).astype(np.float64), size).astype(np.uint64)

@@ -1,4 +1,4 @@
-"""Evaluation of players over all secrets: figures, a table, a plot."""
+"""Evaluation of players over all secrets: statistics, a table, a plot."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from .trees import Tree, grow
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The guesses that a player takes to find the secrets of a game, all equally likely.
+    """Statistics of the guesses that a player takes for the secrets of a game, all equally likely.
 
     Attributes:
-      player: its name.
-      settings: its settings.
-      game: the game, as ``games.to_fields`` gives it, with the number of words in place of words.
+      player: the player's name.
+      settings: the player's settings.
+      game: the game, as from ``games.to_fields``, with the number of words instead of words.
       name: the game in words.
       codes: the number of secrets.
       trees: the number of strategies, each played against all secrets.
       opening: the first guess of the first tree.
-      total: the guesses of all games.
+      total: the total guesses of all games.
       mean: the mean number of guesses of a game.
       max: the largest number of guesses of a game.
-      histogram: the number of games by their guesses.
-      seconds: for growth and replay, compilation included.
-      about: anything else, such as the device.
+      histogram: the number of games by number of guesses.
+      seconds: the time of growth and replay, compilation included.
+      about: further facts, such as the device.
     """
 
     player: str
@@ -61,7 +61,7 @@ class Report:
 
     @classmethod
     def of(cls, trees: Sequence[Tree], player: str, settings: Any = None) -> Report:
-        """The report on strategies of a game, from replaying them.
+        """The report on strategies of a game, by replaying them.
 
         Raises:
           TreeError: some tree does not find every code.
@@ -95,7 +95,7 @@ class Report:
         return math.sqrt(sum(count * (made - self.mean) ** 2 for made, count in self.histogram.items()) / games)
 
     def won(self, guesses: int = 10) -> float:
-        """The share of games that are won within so many guesses."""
+        """The share of games won within this many guesses."""
         within = sum(count for made, count in self.histogram.items() if made <= guesses)
         return within / sum(self.histogram.values())
 
@@ -114,17 +114,17 @@ def build(
     progress: Progress | bool | None = None,
     **options: Any,
 ) -> Tree:
-    """The whole strategy of a player.
+    """Builds the whole strategy of a player.
 
     Args:
       game: the game, or a name such as "4x6", as ``as_game`` takes it.
       player: a name in ``PLAYERS``, in any case.
       key: a JAX key or a seed, for players that are random.
-      progress: called with a text now and then; True shows the texts as a line on standard error.
+      progress: called with a text from time to time; True shows the texts as a line on standard error.
       **options: fields of the player's config.
 
     Raises:
-      ValueError: no such player, option or value; as GameError, a game for which the player's tables take more than
+      ValueError: an invalid player, option or value; as GameError, a game for which the player's tables take more than
         half of the memory.
     """
     player, game = players.get(player).name, games.as_game(game)
@@ -143,7 +143,7 @@ def evaluate(
 ) -> Report:
     """Plays all secrets of a game against a player.
 
-    The other arguments, and the errors, are those of ``build``.
+    Other arguments and errors as in ``build``.
 
     Args:
       trees: the number of strategies to grow and to play, for players that are random.
@@ -158,7 +158,7 @@ def evaluate(
 def evaluate_trees(
     game: Game, player: str, config: Any, key: Array | int, trees: int, progress: Progress
 ) -> tuple[Report, list[Tree]]:
-    """As ``evaluate``, with the settings in a config and a callback; the result has the strategies too."""
+    """``evaluate`` with the settings as a config and a callback; also returns the strategies."""
     clock = time.perf_counter()
     grown = _grown(game, player, config, key, trees, progress)
     report = Report.of(grown, player, config)
@@ -203,7 +203,7 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
     """
     names = {report.name for report in reports}
     if len(names) != 1:
-        raise ValueError(f"a picture is of one game, and the reports are of {len(names)}")
+        raise ValueError(f"a plot needs reports of one game, not of {len(names)}")
     figures = import_figure()
     check_suffix(path)
     labels = _labels(reports)
@@ -235,7 +235,7 @@ def plot(reports: Sequence[Report], path: str | os.PathLike[str]) -> None:
 
 
 def _labels(reports: Sequence[Report]) -> list[str]:
-    """The players' names, with their settings where a name occurs more than once."""
+    """The players' names, with settings if a name occurs more than once."""
     names = [report.player for report in reports]
     labels = []
     for name, report in zip(names, reports, strict=True):

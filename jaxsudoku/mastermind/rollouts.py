@@ -1,4 +1,4 @@
-"""Shared by the tree searches on the device: candidate guesses, rollouts, and the choice of a guess after a search."""
+"""Components of the tree searches on the device: candidate guesses, rollouts, and the choice of a guess."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ LANES = (1, 16, 64)
 #: Compiled sizes of positions, besides the size of the game.
 _ROOMS = (64,)
 
-#: Bytes of the trees of all positions that are searched together.
+#: Maximum size in bytes of the trees of all positions searched together.
 _TREES = 1 << 30
 
 
 class Roots(NamedTuple):
-    """Positions to search, B of them.
+    """B positions to search.
 
     Attributes:
       codes: int32[B, most], the codes that may be the secret, in the first ``sizes`` places.
@@ -74,7 +74,7 @@ class Simulator:
         return empty.at[np.arange(lanes)[:, None], places].set(True, mode="drop")
 
     def candidates(self, possible: Array, wanted: Array, width: int) -> Array:
-        """As the function ``candidates``, on the device and of all codes: int32[B, width], -1 = none.
+        """The function ``candidates`` on the device, over all codes: int32[B, width], -1 = none.
 
         Of the positions bool[B, secrets], those that are not ``wanted``, bool[B], get no candidates.
         """
@@ -98,7 +98,7 @@ class Simulator:
         return guesses
 
     def rollout(self, possible: Array, secrets: Array, seeds: Array, playing: Array) -> Array:
-        """Rollouts: games played to the end by random codes that may be the secret; the number of guesses float32[B].
+        """Rollouts: plays games to the end with random possible codes; returns the number of guesses float32[B].
 
         The positions are bool[B, secrets], ``secrets`` int32[B], ``seeds`` uint32[B]. Games that are not ``playing``,
         bool[B], take no guess.
@@ -118,23 +118,23 @@ class Simulator:
         return lax.while_loop(lambda state: state[1].any(), guess, state)[2].astype(jnp.float32)
 
     def ending(self, feedback: Array, sizes: Array) -> tuple[Array, Array]:
-        """Whether games end, by the last feedback int[B] and the number of codes int32[B] that it leaves.
+        """Whether rollouts can end, from the last feedback int[B] and the number of codes left int32[B].
 
         Returns:
-          (whether the secret is found or at most two codes are left bool[B]; the mean number of guesses to come then
-          float32[B]).
+          (whether the secret is found or at most two codes are left bool[B]; in this case the mean number of remaining
+          guesses float32[B]).
         """
         won = feedback == self.game.win
         rest = jnp.where(won, 0.0, jnp.where(sizes == 1, 1.0, 1.5)).astype(jnp.float32)
         return won | (sizes <= 2), rest
 
 
-#: A search on the device: (simulator, the player's settings, roots, a JAX key) to the guesses int32[B].
+#: A search on the device: (simulator, the player's settings, roots, a JAX key) -> guesses int32[B].
 Search = Callable[[Simulator, Any, Roots, Array], Array]
 
 
 def searching_policy(game: Game, config: Any, width: int, tree_bytes: int, search: Search) -> Policy:
-    """The policy of a search for many positions together.
+    """The policy of a search, run for many positions together.
 
     Args:
       game: the game.
@@ -193,7 +193,7 @@ def candidates(score: Scorer, positions: Positions, history: np.ndarray, width: 
 def confidence(visits: AnyArray) -> Array:
     """The confidence radius of UCB1 (Auer et al. 2002) without its scale, float32[B, width]: sqrt(log total / visits).
 
-    ``visits``, int32[B, width], are the games of each guess; none counts as one.
+    ``visits``, int32[B, width], are the games of each guess; 0 counts as 1.
     """
     total = jnp.maximum(visits.sum(-1, keepdims=True), 1)
     return jnp.sqrt(jnp.log(total.astype(jnp.float32)) / jnp.maximum(visits, 1).astype(jnp.float32))
@@ -204,9 +204,9 @@ def secure_child(guesses: AnyArray, visits: AnyArray, means: AnyArray, scale: fl
 
     Args:
       guesses: int32[B, width], code numbers.
-      visits: int32[B, width], the games of each guess; one without any is not chosen.
-      means: float32[B, width], the mean number of guesses that these took.
-      scale: guesses by which ``confidence`` is multiplied.
+      visits: int32[B, width], the games of each guess; guesses without games are not chosen.
+      means: float32[B, width], the mean number of guesses of these games.
+      scale: factor of ``confidence``, in guesses.
 
     Returns:
       int32[B], code numbers.

@@ -1,8 +1,8 @@
-"""The interface of a game to players: codes, feedback, symmetries, and their texts. No JAX.
+"""Interface of games: codes, feedback, symmetries, and their texts. No JAX.
 
-One side holds a secret code, the other guesses codes, and each guess is answered by a feedback. The game ends with the
-guess that is the secret. Codes and feedbacks are numbered. ``PegGame`` and ``WordGame`` are games; ``games`` lists all
-by name.
+One side holds a secret code, the other guesses codes, and each guess is answered by a feedback. The game ends when the
+secret is guessed. Codes and feedbacks are numbered. ``PegGame`` and ``WordGame`` are games; ``games`` lists all by
+name.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ import numpy as np
 
 from jaxsudoku.runtime.arrays import AnyArray
 
-#: Feedbacks are numbered in a byte; the value 255 is no feedback.
+#: Maximum number of feedbacks, which are numbered in a byte; the value 255 is not a feedback.
 MOST_FEEDBACKS = 255
 
-#: Bytes for each code that players need without a table of all feedbacks: its feedback with 1,024 guesses, its orbits
-#: after 512 histories, positions.
+#: Bytes per code that players need without a table of all feedbacks: the feedback with 1,024 guesses, the orbits after
+#: 512 histories, and positions.
 _CODE_BYTES = 4096
 
 
 class GameError(ValueError):
-    """A game that can't be played, or not on this machine."""
+    """Raised for a game that can't be played, or not on this machine."""
 
 
 class CodeError(ValueError):
-    """A text, number or array that is not a code, or not a feedback, of a game."""
+    """Raised for a text, number or array that is not a code, or not a feedback, of a game."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Game(abc.ABC):
-    """A game of guessing a secret code, a frozen dataclass.
+    """Base class of games of guessing a secret code, which are frozen dataclasses.
 
     Codes are numbered from 0. Those that may be the secret come first; the others may only be guessed. Feedbacks are
-    numbered from 0; the last one is that of the secret itself.
+    numbered from 0; the last one means that the guess is the secret.
 
     Attributes:
       kind: the name of the class of games in files.
@@ -54,7 +54,7 @@ class Game(abc.ABC):
 
     @property
     def secrets(self) -> int:
-        """The number of codes that may be the secret, the first ones."""
+        """The number of codes that may be the secret, which come first."""
         return self.size
 
     @property
@@ -64,7 +64,7 @@ class Game(abc.ABC):
 
     @property
     def win(self) -> int:
-        """The feedback to the secret itself, the last one."""
+        """The feedback to a guess of the secret, the last one."""
         return self.feedbacks - 1
 
     @property
@@ -79,16 +79,16 @@ class Game(abc.ABC):
 
     @property
     def values(self) -> int:
-        """The number of values that a place may have in arrays, from 0 on, such as colours."""
+        """The number of values of a place in arrays, such as colours; values count from 0."""
         return int(self.codes.max()) + 1
 
     @abc.abstractmethod
     def prepared(self, codes: AnyArray) -> tuple[AnyArray, ...]:
-        """Arrays [k, ...] of codes uint8[..., places], which ``compare`` takes; of numpy or JAX, as the codes are."""
+        """Converts codes uint8[..., places] to the arrays [k, ...] that ``compare`` takes; of numpy or JAX."""
 
     @abc.abstractmethod
     def compare(self, guesses: tuple[AnyArray, ...], secrets: tuple[AnyArray, ...]) -> AnyArray:
-        """The feedback uint8[...] of guesses with secrets, both ``prepared``, whose shapes [...] broadcast."""
+        """The feedback uint8[...] of guesses with secrets, both ``prepared``; shapes [...] broadcast."""
 
     def orbits(self, history: tuple[int, ...]) -> np.ndarray:
         """The first code of each code's orbit under the stabiliser of the guesses so far, int64[size].
@@ -100,9 +100,9 @@ class Game(abc.ABC):
         return np.arange(self.size)
 
     def relabelled(self, codes: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        """Each position under a symmetry of its own, a canonical labelling as far as it is found.
+        """Positions in an approximately canonical labelling, by a symmetry for each.
 
-        Equivalent positions mostly become equal. Games without symmetry keep the codes.
+        Most equivalent positions become equal. Games without symmetry return the codes unchanged.
 
         Args:
           codes: code numbers that may be the secret, int[total], ascending within each of n positions.
@@ -115,19 +115,19 @@ class Game(abc.ABC):
 
     @abc.abstractmethod
     def parse_code(self, text: str) -> int:
-        """The number of a code; raises CodeError that says why a text is none."""
+        """The number of a code from a text; raises CodeError with the cause if the text is invalid."""
 
     @abc.abstractmethod
     def code_text(self, code: int) -> str:
-        """A code as a text that ``parse_code`` reads; raises CodeError if there is none with that number."""
+        """A code as a text that ``parse_code`` reads; raises CodeError for an invalid number."""
 
     @abc.abstractmethod
     def parse_feedback(self, text: str) -> int:
-        """The number of a feedback; raises CodeError that says why a text is none."""
+        """The number of a feedback from a text; raises CodeError with the cause if the text is invalid."""
 
     @abc.abstractmethod
     def feedback_text(self, number: int) -> str:
-        """A feedback as a text that ``parse_feedback`` reads; raises CodeError if there is none with that number."""
+        """A feedback as a text that ``parse_feedback`` reads; raises CodeError for an invalid number."""
 
     def answer_text(self, guess: int, feedback: int) -> str:
         """A guess and its feedback as a text for messages."""
@@ -136,7 +136,7 @@ class Game(abc.ABC):
     @property
     @abc.abstractmethod
     def feedback_form(self) -> str:
-        """How feedback is typed, for people: the end of the sentence "The answer is"."""
+        """The form in which feedback is typed: the end of the sentence "The answer is"."""
 
     @abc.abstractmethod
     def labels(self, code: int) -> list[str]:
@@ -170,7 +170,7 @@ def check_memory(size: int, what: str) -> None:
 
 
 def check_number(game: Game, what: str, number: Any, size: int) -> int:
-    """A number from 0 to ``size`` - 1 as an int; raises CodeError if it is none. ``what`` has such numbers."""
+    """A number from 0 to ``size`` - 1 as an int; raises CodeError otherwise. ``what`` is the kind of thing numbered."""
     try:
         value = -1 if isinstance(number, bool | np.bool_) else operator.index(number)
     except TypeError:
@@ -197,15 +197,15 @@ def check_numbers(what: str, numbers: Any, size: int) -> np.ndarray:
 
 
 def check_guesses(game: Game, guesses: Any, count: int) -> np.ndarray:
-    """A policy's guesses for ``count`` positions, int[count]; raises CodeError for anything else."""
+    """Checks a policy's guesses for ``count`` positions, int[count]; raises CodeError for invalid ones."""
     array = check_numbers("guess", guesses, game.size)
     if array.shape != (count,):
-        raise CodeError(f"{game}: a policy gives a code number for each of {count} positions, not {array.shape}")
+        raise CodeError(f"{game}: a policy must return a code number for each of {count} positions, not {array.shape}")
     return array
 
 
 def check_places(game: Game, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raises CodeError if no array of this shape and dtype has codes place by place; ``name`` is for the message."""
+    """Raises CodeError unless arrays of this shape and dtype can be codes place by place; ``name`` is for messages."""
     if not shape or shape[-1] != game.places:
         raise CodeError(
             f"{game}: {name} of shape {shape}: the last axis has the {game.places} places of a code; "
@@ -219,7 +219,7 @@ def check_pegs(game: Game, name: str, codes: Any) -> np.ndarray:
     """Codes place by place as uint8[..., places] of numpy.
 
     Raises:
-      CodeError: an array of another shape or dtype, or a value that no place has, as where code numbers are given.
+      CodeError: an array of another shape or dtype, or an invalid value, as with code numbers.
     """
     array = np.asarray(codes)
     check_places(game, name, array.shape, array.dtype)
@@ -233,7 +233,7 @@ def check_pegs(game: Game, name: str, codes: Any) -> np.ndarray:
 
 
 def stripped(text: Any) -> str:
-    """A text without white space at its ends; raises CodeError if it is none."""
+    """A text without surrounding white space; raises CodeError if it is not a text."""
     if not isinstance(text, str):
-        raise CodeError(f"a text is read, not {text!r}")
+        raise CodeError(f"must be a text, not {text!r}")
     return text.strip()

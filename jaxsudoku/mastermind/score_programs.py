@@ -1,4 +1,4 @@
-"""The compiled programs that score guesses: a feedback table and positions in, scores or the best guesses out."""
+"""Compiled programs that score guesses, from a feedback table and positions to scores or the best guesses."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from jaxsudoku.runtime.operations import fence
 
 from .parts import Block, part_numbers, part_sizes, parts_of_at_least, total
 
-#: The codes of positions up to this size are compared with each other instead of with each feedback.
+#: Maximum size of positions whose codes are compared with each other instead of with each feedback.
 PAIRED = 16
 
-#: Guesses that are scored together on a CPU, whose counts stay in its cache, and wherever there is no table. With a
+#: Number of guesses scored together on a CPU, so that counts stay in its cache, and always without a table. With a
 #: table an accelerator scores all together.
 BLOCK = 1024
 
-#: Positions that are scored together on an accelerator; on a CPU it is one.
+#: Number of positions scored together on an accelerator; on a CPU it is one.
 BATCH = 64
 
 
 @functools.lru_cache(maxsize=64)
 def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: int, largest: bool, platform: str) -> Any:
-    """Scores positions by the number of parts or by their sizes; the best guesses or all scores, jitted.
+    """A jitted function that scores positions by the number or the sizes of parts.
 
     Args:
       by_number: whether costs are linear in sizes, so that the number of parts determines a score.
@@ -38,12 +38,12 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
       consistent: consider only guesses that may be the secret.
       feedbacks: the game's number of feedbacks.
       largest: whether a score is the largest cost of a part.
-      platform: the device's.
+      platform: the device's platform.
 
     Returns:
       the function (table uint8[s, g], line int32[2] or costs int32[secrets + 1], bonus int32, codes int32[n, width],
-      their numbers int32[n], how many positions there are int32, the rows of the columns' codes int32[g] or None if
-      both are all codes); the width is a multiple of 8, codes are rows of the table, and a best guess is a column.
+      their sizes int32[n], the number of positions int32, the rows of the columns' codes int32[g] or None if both are
+      all codes); the width is a multiple of 8, codes are rows of the table, and a best guess is a column.
     """
 
     def block_scores(block: Block, numbers: Array, codes: Array, size: Array) -> Array:
@@ -103,7 +103,7 @@ def compiled_scores(by_number: bool, best: bool, consistent: bool, feedbacks: in
 
 
 def map_positions(function: Callable[[Any], Any], positions: tuple[Array, Array], count: ArrayLike, batch: int) -> Any:
-    """The results for positions, ``batch`` at a time; with 1, for the first ``count`` alone and 0 for others."""
+    """Applies a function to positions, ``batch`` at a time; with 1, only to the first ``count``, and 0 for others."""
     if batch > 1:
         return lax.map(function, positions, batch_size=batch)
 

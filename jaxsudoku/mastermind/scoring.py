@@ -1,4 +1,4 @@
-"""Scores of guesses, on the device: every guess for thousands of positions at once, by the sizes of its parts.
+"""Scores of guesses on the device: every guess for thousands of positions at once, by the sizes of its parts.
 
 The feedback to a guess splits a position into parts. A guess is scored by the sum, or the maximum, of a cost of each
 part's size; the lowest score is best. All numbers are integers, so that the best guess is the same on every machine.
@@ -8,7 +8,7 @@ memory, positions are scored in groups, with 1,024 guesses at a time, and only t
 
 The sizes of parts are counted in one of three ways. In small positions the codes are compared with each other, in
 larger ones with each feedback. If the cost is linear in the size, the number of parts is enough. A small position is
-not scored at all if one of its codes tells all of them apart.
+not scored at all if one of its codes separates all of them.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from .score_programs import BATCH, BLOCK, PAIRED, compiled_scores
 #: Compiled widths of rows of codes, besides the size of the game; further ones where there is no table.
 _WIDTHS, _WIDER = (PAIRED, BYTE_CODES), (1 << 12, 1 << 15)
 
-#: Columns of a table of one guess per orbit, and how many times as many codes a game has that gets one.
+#: Maximum number of columns of a table with one guess per orbit, and the minimum ratio of codes to columns.
 _FEW, _WORTH = 1024, 4
 
-#: Codes of small positions that are compared with each other together.
+#: Number of codes of small positions compared with each other together.
 _COMPARED = 1 << 12
 
-#: Bytes of the scores of one call.
+#: Size in bytes of the scores of one call.
 _CALL_BYTES = 1 << 25
 
-#: Codes times guesses of a call from which a further thread pays on a CPU.
+#: Minimum product of codes and guesses of a call for which a further thread pays on a CPU.
 _THREAD_PAIRS = 1 << 26
 
-#: A table may take a quarter of the memory.
+#: A table may take this part of the memory: a quarter.
 _TABLE_SHARE = 4
 
-#: Without a table: codes of the positions of a group, bytes of their scores, of the rows of a call, and of the feedback
-#: that all threads hold.
+#: Limits without a table: codes of the positions of a group, bytes of their scores, of the rows of a call, and of the
+#: feedback of all threads.
 _GROUP_CODES, _SCORE_BYTES, _ROW_BYTES, _FEEDBACK_BYTES = 1 << 18, 1 << 28, 1 << 26, 1 << 30
 
-#: Secrets of the table of a block: compiled sizes are this times a power of 4, or all secrets.
+#: Numbers of secrets of a block's table are this times a power of 4, or all secrets.
 _FEWEST_SECRETS = 1024
 
-#: Compiled numbers of positions of a call, besides the most that ``_CALL_BYTES`` allows. A CPU skips the others, so the
-#: first is left out where the results are small, those of the best guesses.
+#: Compiled numbers of positions of a call, besides the maximum that ``_CALL_BYTES`` allows. A CPU skips padding, so the
+#: first one is not used for small results (the best guesses).
 _CALL_SIZES = (16, 256)
 
 
@@ -67,10 +67,10 @@ class _Columns(NamedTuple):
 
     Attributes:
       guesses: int64[g], code numbers, ascending.
-      table: uint8[s, w], the feedback of all secrets with them, or of those in some positions, on the device; w is at
-        least g, and the columns from g on repeat the last guess.
-      numbers: int32[w], the row of the table that is of the same code as the column, on the device; a larger number
-        if there is none. None if the columns and the rows are all codes.
+      table: uint8[s, w], the feedback of all secrets, or of those in some positions, with the guesses, on the device; w
+        is at least g, and the columns from g on repeat the last guess.
+      numbers: int32[w], the row of the table with the same code as the column, on the device; a larger number if there
+        is none. None if the columns and the rows are all codes.
     """
 
     guesses: np.ndarray
@@ -83,7 +83,7 @@ class _Call(NamedTuple):
 
     Attributes:
       by_number: whether the number of parts determines a score.
-      indices: of the positions, int64[k].
+      indices: int64[k], the indices of the positions.
       codes: int32[n, width], the positions padded; the width is a multiple of 8, and n at least k.
       counts: int32[n], their sizes.
     """
@@ -99,12 +99,12 @@ class Scorer:
 
     Args:
       game: the game.
-      by_blocks: whether to do without a table of all feedbacks; None decides by the memory.
+      by_blocks: whether to work without a table of all feedbacks; None decides by the memory.
 
     Attributes:
       game: the game.
       by_blocks: whether there is no table.
-      platform: the device's.
+      platform: the device's platform.
     """
 
     def __init__(self, game: Game, by_blocks: bool | None = None) -> None:
@@ -121,23 +121,23 @@ class Scorer:
 
     @functools.cached_property
     def rows(self) -> Array:
-        """The same by secrets, uint8[secrets, size]."""
+        """The feedback table by secrets, uint8[secrets, size]."""
         return by_secrets(self.game, self.table)
 
     @functools.cached_property
     def host(self) -> np.ndarray:
-        """The table in the machine's memory."""
+        """The feedback table in host memory."""
         return np.asarray(self.table)
 
     def feedback(self, guesses: Any, secrets: Any) -> np.ndarray:
-        """The feedback of guesses with secrets, code numbers int[...] whose shapes broadcast, uint8[...]."""
+        """The feedback uint8[...] of guesses with secrets, code numbers int[...]; shapes broadcast."""
         if self.by_blocks:
             return feedback_of(self.game, guesses, secrets)
         found: np.ndarray = self.host[guesses, secrets]
         return found
 
     def partition(self, positions: Positions, guesses: np.ndarray) -> Partition:
-        """The parts into which guesses, one for each, split positions."""
+        """Splits positions by guesses, one for each."""
         feedback = self.feedback(np.repeat(np.asarray(guesses), positions.sizes), positions.codes)
         return partition(self.game.feedbacks, positions, feedback)
 
@@ -146,14 +146,14 @@ class Scorer:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The guess with the lowest score for each position.
 
-        Of equals it is the first code that may be the secret, or else the first code, provided that the bonus is less
+        Ties go to the first code that may be the secret, or else to the first code, provided that the bonus is less
         than the difference of any two scores.
 
         Args:
           positions: n positions.
-          cost: what a score adds up.
+          cost: the cost of parts.
           consistent: consider only guesses that may be the secret.
-          histories: the guesses so far, as for ``representatives``; they save work and do not change the result.
+          histories: the guesses so far, as in ``representatives``; they save work and do not change the result.
 
         Returns:
           (guesses int32[n], scores int32[n]).
@@ -169,7 +169,7 @@ class Scorer:
         return chosen, scores
 
     def _separating(self, positions: Positions) -> np.ndarray:
-        """The first code of each small position that tells all of its codes apart, int32[n]; -1 for none."""
+        """The first code of each small position that separates all of its codes, int32[n]; -1 for none."""
         found = np.full(len(positions), -1, np.int32)
         (small,) = np.nonzero(positions.sizes <= PAIRED)
         for some in blocks(positions.sizes[small], _COMPARED) if len(small) else ():
@@ -179,7 +179,7 @@ class Scorer:
     def _first_separating(self, positions: Positions) -> np.ndarray:
         """``_separating`` for some small positions, by the feedback of all pairs of their codes."""
         codes, sizes, starts = positions.codes, positions.sizes, positions.bounds[:-1]
-        size = np.repeat(sizes, sizes)  # of the position of each code
+        size = np.repeat(sizes, sizes)  # for the position of each code
         row = np.repeat(np.arange(len(codes)), size)
         other = np.arange(len(row)) + np.repeat(np.repeat(starts, sizes) - np.cumsum(size) + size, size)
         occurs = np.zeros((len(codes), self.game.feedbacks), bool)
@@ -199,8 +199,8 @@ class Scorer:
         """One guess per orbit for each position, the lowest score first.
 
         Yields (the index of a position, its guesses int64[k], their scores int32[k]), not in the order of positions.
-        ``histories`` are the guesses so far, as for ``representatives``. Scores that are not ``below`` a limit for each
-        position are left out.
+        ``histories`` are the guesses so far, as in ``representatives``. Scores that are not ``below`` the position's
+        limit are left out.
         """
         for indices, scored, scores in self._results(positions, cost, False, False, histories):
             for index, row in zip(indices.tolist(), scores, strict=True):
@@ -218,8 +218,8 @@ class Scorer:
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
         """Calls compiled functions for positions of similar size, on all cores of a CPU.
 
-        Yields (the indices of some positions int64[k], the guesses that are scored int64[g], results). These are the
-        places of the best guesses among those and their scores, int32[k] each, or all scores int32[k, g].
+        Yields (the indices of some positions int64[k], the scored guesses int64[g], results). Results are the indices
+        of the best guesses among these and their scores, int32[k] each, or all scores int32[k, g].
         """
         if self.by_blocks:
             yield from self._results_by_blocks(positions, cost, best, consistent, histories)
@@ -244,7 +244,7 @@ class Scorer:
         yield from self._in_order(result, jobs)
 
     def _in_order(self, function: Callable[[Any], Any], jobs: Sequence[Any], most: int | None = None) -> Iterator[Any]:
-        """The function of each job, in order, on all cores of a CPU, but ``most`` at a time."""
+        """Yields the results of jobs in order, computed on all cores of a CPU, at most ``most`` at a time."""
         workers = usable_cores() if self.platform == "cpu" else 2
         workers = workers if most is None else min(workers, max(most, 1))
         return map(function, jobs) if len(jobs) < 2 or workers < 2 else in_order(function, jobs, workers)
@@ -258,9 +258,9 @@ class Scorer:
         Args:
           positions: n positions.
           group: int64[k], the indices.
-          cost: what a score adds up.
-          widths: the widths that are compiled, ascending, and the most positions of a call of each.
-          worth: codes from which a further thread pays; None for as few calls as possible.
+          cost: the cost of parts.
+          widths: the compiled widths, ascending, with the maximum number of positions of a call.
+          worth: number of codes from which a further thread pays; None for as few calls as possible.
         """
         linear = positions.sizes[group] <= cost.linear_to
         calls = []
@@ -285,12 +285,12 @@ class Scorer:
         arrays = jax.tree.map(lambda array: np.asarray(array)[:count], found)
         return arrays if best else arrays[:, : len(guesses)]
 
-    # ------------------------------------------------------------------ without a table
+    # ------------------------------------------------------------------ scoring without a table
 
     def _results_by_blocks(
         self, positions: Positions, cost: PartCost, best: bool, consistent: bool, histories: Sequence[History] | None
     ) -> Iterator[tuple[np.ndarray, np.ndarray, Any]]:
-        """As ``_results``, where there is no table."""
+        """``_results`` without a table."""
         for group, guesses in self._groups(positions, histories, self.game.size):
             together = max(_SCORE_BYTES // (4 * (1 if best else len(guesses))), 1)
             by_codes = np.diff(np.cumsum(positions.sizes[group]) // _GROUP_CODES) > 0
@@ -326,7 +326,7 @@ class Scorer:
         least = np.full(len(positions), np.iinfo(np.int64).max)
         for start, results in blocks:
             for call, (place, found) in zip(calls, results, strict=True):
-                better = found < least[call.indices]  # of equal ones the first stays
+                better = found < least[call.indices]  # in case of a tie the first is kept
                 least[call.indices[better]], places[call.indices[better]] = found[better], start + place[better]
         return places, least
 
@@ -348,10 +348,10 @@ class Scorer:
     def _groups(
         self, positions: Positions, histories: Sequence[History] | None, most: int
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Groups of positions with the guesses to score: yields (indices int64[k], guesses int64[g]).
+        """Yields groups of positions with the guesses to score: (indices int64[k], guesses int64[g]).
 
-        These are one guess per orbit if there are at most so many, and the positions with the same history have half of
-        all codes or more; otherwise all codes.
+        These are one guess per orbit if there are at most ``most``, and the positions with the same history have at
+        least half of all codes; otherwise all codes.
         """
         by_history: dict[tuple[int, ...], list[int]] = {}
         for index, history in enumerate(histories or ()):
@@ -369,7 +369,7 @@ class Scorer:
             yield np.flatnonzero(rest), np.arange(self.game.size)
 
     def _columns(self, guesses: np.ndarray, width: int, secrets: np.ndarray, room: int) -> _Columns:
-        """At most ``width`` guesses with a table of their own, of the ``secrets``, padded to ``room`` rows."""
+        """Columns for at most ``width`` guesses, with a table for the ``secrets``, padded to ``room`` rows."""
         padded = np.pad(guesses, (0, width - len(guesses)), mode="edge")
         chosen = np.pad(secrets, (0, room - len(secrets)), mode="edge")
         table = block_by_secrets(self.game, self.game.codes[padded], self.game.codes[chosen])
@@ -381,7 +381,7 @@ class Scorer:
 def _padded_call(
     positions: Positions, by_number: bool, width: int, indices: np.ndarray, call_sizes: Sequence[int]
 ) -> _Call:
-    """The arrays of a call for some positions, padded to one of a few sizes; the last one is enough for any call."""
+    """The arrays of a call for some positions, padded to one of a few sizes; the last size fits any call."""
     chosen, count = positions.take(indices), len(indices)
     call_size = min(size for size in call_sizes if count <= size <= call_sizes[-1])
     rows = np.zeros((call_size, -(-width // UNROLLED) * UNROLLED), np.int32)
@@ -393,5 +393,5 @@ def _padded_call(
 
 @functools.lru_cache(maxsize=1)
 def scorer(game: Game) -> Scorer:
-    """The scorer of a game, made once."""
+    """The scorer of a game, cached."""
     return Scorer(game)

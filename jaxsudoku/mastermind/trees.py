@@ -1,4 +1,4 @@
-"""A strategy as a decision tree: grown once from a policy, then replayed without any search."""
+"""Strategies as decision trees: grown once from a policy, then replayed without search."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .scoring import scorer
 
 
 class TreeError(ValueError):
-    """A tree that does not find every code."""
+    """Raised for a tree that does not find every code."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -42,7 +42,7 @@ class Tree:
       player: the name of the player that the tree was grown from.
 
     Raises:
-      CodeError: there is no such code or feedback.
+      CodeError: an invalid code or feedback.
       TreeError: the arrays differ in length, or a node does not come after its parent.
     """
 
@@ -82,12 +82,12 @@ class Tree:
     def picture(self, guesses: int = 2, most: int = 60) -> Picture:
         """The first guesses of the strategy as a picture, which a notebook shows.
 
-        A row has the feedback to the guess before (full: pegs that are right; rings: right colours elsewhere), the
-        guess, the number of codes that reach it, and the mean number of guesses that they take from this one on.
+        A row has the feedback to the previous guess (full: right pegs; rings: right colours elsewhere), the guess, the
+        number of codes that reach it, and their mean number of guesses from this one on.
 
         Args:
-          guesses: guesses of a game that are drawn.
-          most: the most rows; a note says how many guesses are left out.
+          guesses: number of guesses of a game to draw.
+          most: maximum number of rows; a note gives the number of guesses left out.
 
         Raises:
           TreeError: some code is not found.
@@ -105,7 +105,7 @@ class Tree:
         return f"{codes:,} codes, {remaining:.3f} guesses on average" if codes > 1 else ""
 
     def walk(self, guesses: int) -> Iterator[tuple[int, int]]:
-        """The nodes of the first guesses with their depths, each before those below it, in the order of feedbacks."""
+        """The nodes of the first guesses with their depths, in depth-first order and by feedback."""
         stack = [0]
         while stack:
             node = stack.pop()
@@ -155,7 +155,7 @@ class Tree:
 
     @property
     def histogram(self) -> dict[int, int]:
-        """The number of codes by the number of guesses that they take."""
+        """The number of codes by number of guesses."""
         return {number: int(codes) for number, codes in enumerate(np.bincount(self.attempts)) if codes}
 
     @functools.cached_property
@@ -189,7 +189,7 @@ class Node(NamedTuple):
 def nodes(tree: Tree) -> Iterator[Node]:
     """The positions of more than two codes of a strategy; raises TreeError if it does not find every code."""
     totals, codes, above = np.rint(tree.remaining * tree.codes), np.arange(tree.game.secrets), tree.last_nodes
-    pairs = []  # of a node and a code that reaches it
+    pairs = []  # pairs of a node and a code that reaches it
     while len(above):
         pairs.append((above, codes))
         inner = above > 0
@@ -205,17 +205,17 @@ def nodes(tree: Tree) -> Iterator[Node]:
 
 
 def replay(tree: Tree, secrets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Plays a strategy against secrets, all at once on the device, by ``Game.compare`` and not by the table.
+    """Plays a strategy against secrets, all at once on the device, by ``Game.compare`` instead of the table.
 
     Args:
       tree: the strategy.
       secrets: uint8[n, places].
 
     Returns:
-      (attempts int32[n], 0 where the tree ends before it finds the secret; the last node int32[n] of each game).
+      (attempts int32[n], 0 if the tree ends before it finds the secret; the last node int32[n] of each game).
 
     Raises:
-      CodeError: the secrets are no codes place by place.
+      CodeError: the secrets are not codes place by place.
     """
     secrets = check_pegs(tree.game, "secrets", secrets)
     missing = (1 << (len(tree) - 1).bit_length()) - len(tree)  # to a power of two, so that few sizes are compiled
@@ -262,15 +262,15 @@ def grow(
     Args:
       game: the game, or its name, as ``as_game`` takes it.
       policy: chooses the guesses.
-      key: a JAX key or a seed; each guess of a game gets a key of its own.
-      copies: trees that are grown together; they differ if the policy is random.
+      key: a JAX key or a seed; each guess of a game gets its own key.
+      copies: number of trees grown together; they differ if the policy is random.
       player: a name for the trees.
       progress: called with a text at each guess.
 
     Raises:
       GameError: the codes, and their feedback with a block of guesses, take more than half of the memory.
       TreeError: the policy made a guess that gives no information.
-      CodeError: it made a guess that is no code.
+      CodeError: it made a guess that is not a code.
     """
     game, key = as_game(game), as_key(key)
     score = scorer(game)
@@ -290,7 +290,7 @@ def grow(
         found = score.partition(positions, guesses)
         if found.useless.any():
             code = game.code_text(int(guesses[np.argmax(found.useless)]))
-            raise TreeError(f"{player or 'the player'} guesses {code}, which gives no information there")
+            raise TreeError(f"{player or 'the player'} guesses {code}, which gives no information at a position")
         levels.append((tree, guesses, parents, feedback))
         (unsolved,) = np.nonzero(~found.won)
         owner = found.owner[unsolved]
@@ -302,7 +302,7 @@ def grow(
 
 
 def _separated(game: Game, levels: Sequence[tuple[np.ndarray, ...]], player: str) -> list[Tree]:
-    """The trees whose nodes are mixed in levels of (tree, guesses, parents, feedbacks); parents count across levels."""
+    """Separates trees, given as levels of (tree, guesses, parents, feedbacks); parents count over all levels."""
     tree, guesses, parents, feedback = (np.concatenate(column) for column in zip(*levels, strict=True))
     order = np.argsort(tree, kind="stable")
     sizes = np.bincount(tree)

@@ -1,8 +1,8 @@
-"""Upper bounds of totals of positions, by the best strategies that are found with a given effort.
+"""Upper bounds of totals of positions, from the best strategies found with a given effort.
 
-The total of a position is the number of guesses that all its codes take together. Small positions are solved by
-``optimal``'s search. At larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave
-are valued in the same way, with fewer guesses.
+The total of a position is the total number of guesses for its codes. Small positions are solved by ``optimal``'s
+search. At larger ones the best guesses by ``lookahead``'s estimate are tried; the parts that they leave are valued in
+the same way, with fewer guesses.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from .positions import SYMMETRIC_GUESSES, History, Positions, after, blocks
 from .rules import Game
 from .scoring import scorer
 
-#: Of the parts that a guess leaves so many times fewer guesses are tried.
+#: Factor by which fewer guesses are tried for the parts that a guess leaves.
 _NARROWER = 4
 
-#: Positions that are valued together, and codes of positions that are split together.
+#: Number of positions valued together, and of codes of positions split together.
 TOGETHER, _CODES = 256, 1 << 20
 
-#: Positions in a search's transposition table, about 1 GB; beyond it a new search is begun.
+#: Maximum number of positions in a search's transposition table, about 1 GB; beyond it a new search is begun.
 MOST_SEARCHED = 3_000_000
 
-#: The best strategy known for a position: its total, its first guess, and the last round that searched for it, which is
-#: ``_PROVEN`` after it was solved.
+#: The best known strategy of a position: its total, its first guess, and the last round that searched it (``_PROVEN``
+#: after it was solved).
 _BEST, _PROVEN = np.dtype([("total", np.int64), ("guess", np.int32), ("round", np.int64)]), 1 << 30
 _UNKNOWN = np.array((np.iinfo(np.int64).max, -1, -1), _BEST)
 
 
 class Effort(NamedTuple):
-    """How much is searched to value a position.
+    """Effort of the search to value a position.
 
     Attributes:
       round: the number of the round, from 0.
-      exact: the most codes of a position that is solved.
-      width: guesses that are tried at a larger one.
+      exact: maximum size of positions that are solved.
+      width: number of guesses tried at larger ones.
     """
 
     round: int
@@ -57,11 +57,11 @@ class Effort(NamedTuple):
 
 
 class Valuer:
-    """Values positions of a game, and stores the best strategy known for each.
+    """Values positions of a game, and stores the best known strategy of each.
 
     Args:
       game: the game.
-      deadline: on ``time.monotonic``'s clock; after it OutOfTimeError is raised.
+      deadline: the time after which OutOfTimeError is raised, on the clock of ``time.monotonic``.
 
     Raises:
       GameError: the game's feedback table takes more than half of the memory.
@@ -71,7 +71,7 @@ class Valuer:
         self._game, self._deadline = game, deadline
         self._scorer, self._estimate = scorer(game), estimate(game)
         self._search, self._positions = self._new_search(), Memo(game)
-        self._best = np.zeros(0, _BEST)  # of each row of the positions
+        self._best = np.zeros(0, _BEST)  # for each row of the positions
 
     def learn(self, positions: Positions, totals: np.ndarray, guesses: np.ndarray) -> None:
         """Stores strategies for positions: their totals and their first guesses, int[n]."""
@@ -79,17 +79,17 @@ class Valuer:
         self._best["total"][rows], self._best["guess"][rows] = totals, guesses
 
     def proven(self, positions: Positions) -> np.ndarray:
-        """Whether the best strategies known are proven to be optimal, bool[n]."""
+        """Whether the best known strategies are proved optimal, bool[n]."""
         rows = self._rows(positions)
         return np.asarray(self._best["round"][rows] == _PROVEN)
 
     def guesses(self, positions: Positions) -> np.ndarray:
-        """The first guesses of the best strategies known, int32[n]; -1 where none is known."""
+        """The first guesses of the best known strategies, int32[n]; -1 if none is known."""
         rows = self._rows(positions)
         return np.asarray(self._best["guess"][rows])
 
     def totals(self, positions: Positions, histories: Sequence[History], effort: Effort) -> np.ndarray:
-        """The lowest totals known of positions of more than two codes, int64[n], after a search with an effort."""
+        """The lowest known totals of positions of more than two codes, int64[n], after a search with this effort."""
         rows = self._rows(positions)
         (earlier,) = np.nonzero(self._best["round"][rows] < effort.round)
         indices = np.array(list(dict(zip(rows[earlier].tolist(), earlier.tolist(), strict=True)).values()), np.int64)
@@ -113,7 +113,7 @@ class Valuer:
         self._check_time()
         if len(self._search) > MOST_SEARCHED:
             self._search = self._new_search()
-        # a search takes positions after as many guesses each; one more than leave a symmetry stand for None
+        # a search takes positions with equal numbers of guesses; None is given as one more guess than leave a symmetry
         lengths = np.array([SYMMETRIC_GUESSES + 1 if made is None else len(made) for made in histories])
         for length in np.unique(lengths).tolist():
             (alike,) = np.nonzero(lengths == length)
@@ -127,7 +127,7 @@ class Valuer:
         return Search(self._game, progress=lambda text: self._check_time())
 
     def _search_guesses(self, positions: Positions, histories: Sequence[History], effort: Effort) -> None:
-        """Tries the best guesses of positions by the estimate, and the best one known."""
+        """Tries the best guesses of positions by the estimate, and the best known one."""
         owner, guesses = self._candidates(positions, histories, effort.width)
         for pairs in blocks(positions.sizes[owner], _CODES):
             self._try(
@@ -148,7 +148,7 @@ class Valuer:
         return np.array(owner, np.int64), np.array(guesses, np.int32)
 
     def _try(self, positions: Positions, histories: Sequence[History], guesses: np.ndarray, effort: Effort) -> None:
-        """Values a guess at each position, and stores it where it is the best known."""
+        """Values a guess at each position, and stores it if it is the best known."""
         self._check_time()
         found = self._scorer.partition(positions, guesses)
         useless, totals = found.useless, found.fixed_totals

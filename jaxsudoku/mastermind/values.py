@@ -1,13 +1,13 @@
 """A learned value of positions: a small network that corrects the estimate by the sizes of parts.
 
-``lookahead`` values a position by its best guess, and the parts that this leaves by their sizes alone. The network adds
-a correction, in guesses for each code. Its inputs are the frequencies of colours on pegs, the sizes of the parts of the
-best guess, and the distribution of the scores of all guesses. Its layers are equivariant to permutations of pegs and of
-colours, so the same weights serve games of any size. Positions are relabelled first (``Game.relabelled``), so
+``lookahead`` values a position by its best guess, and the remaining parts by their sizes only. The network adds a
+correction, in guesses per code. Its inputs are the frequencies of colours on pegs, the sizes of the parts of the best
+guess, and the distribution of the scores of all guesses. Its layers are equivariant to permutations of pegs and of
+colours, so the same weights work for games of any size. Positions are relabelled first (``Game.relabelled``), so
 equivalent ones have the same value.
 
 ``train.mastermind`` trains it. A file has the parameters as safetensors, and a card in its header. Values are floats,
-so machines may choose different guesses where two are almost as good.
+so machines may choose different guesses if two are almost equally good.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from .scoring import scorer
 #: Version of the file, and the key of its header.
 _VERSION, _CARD = 1, "jaxsudoku"
 
-#: The parts of the best guess whose sizes are features, the largest ones; and the ranks of the scores that are.
+#: Number of the largest parts of the best guess whose sizes are features; and ranks of the scores that are features.
 _LARGEST, _RANKS = 8, (1, 3, 7, 15, 31, 63, 127, 255)
 
-#: The features of a position besides the shares of colours.
+#: Number of features of a position besides the shares of colours.
 NUMBERS = 10 + 2 * _LARGEST + len(_RANKS)
 
-#: Positions whose features are made together, and the least that are evaluated together.
+#: Number of positions whose features are computed together, and minimum number evaluated together.
 _TOGETHER, _LEAST = 4096, 64
 
-#: The largest correction, in guesses for each code, as games have larger positions than it is learned from.
+#: Maximum correction, in guesses per code, as games have larger positions than the training data.
 _MOST = 0.5
 
 #: The name of the network that ships with the package.
@@ -60,7 +60,7 @@ SHIPPED = "trained"
 
 
 class ValueFileError(ValueError):
-    """A file that holds no learned value; the message names the file and the reason."""
+    """Raised for a file that is not a learned value; the message names the file and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,9 +68,9 @@ class ValueConfig(Config):
     """Sizes of the network, and of the positions that it corrects.
 
     Attributes:
-      width: features of each peg and colour.
-      hidden: features of a position.
-      largest: codes of the largest positions that are corrected; the training games have few larger ones.
+      width: number of features of each peg and colour.
+      hidden: number of features of a position.
+      largest: maximum size of positions that are corrected; the training games have few larger ones.
     """
 
     width: Positive = 24
@@ -101,10 +101,10 @@ class Features(NamedTuple):
 class ValueNetwork(nnx.Module):
     """The correction of the estimate for positions: shares and numbers as in ``Features`` to float32[n].
 
-    It is in guesses for each code of a position. Two layers take, for each peg and colour, the features there and their
+    The unit is guesses per code of a position. Two layers take, for each peg and colour, the features there and their
     means over pegs, over colours, and over both (Hartford et al. 2018, Deep models of interactions across sets). Their
-    means and maxima go with the numbers through a perceptron of two layers. Before training the correction is 0; it is
-    never more than half a guess.
+    means and maxima, with the numbers, are the input of a perceptron of two layers. Before training the correction is
+    0; it is never more than half a guess.
     """
 
     def __init__(self, config: ValueConfig, *, rngs: nnx.Rngs) -> None:
@@ -145,14 +145,14 @@ def features(game: Game, positions: Positions) -> Features:
 
 
 def game_of_pegs(game: Game) -> PegGame:
-    """The game, if it is one for which values are learned; otherwise raises GameError."""
+    """Returns the game if there are learned values for it; otherwise raises GameError."""
     if not isinstance(game, PegGame) or not game.repeats or not game.elsewhere:
         raise GameError(f"{game}: a learned value is for Mastermind with repeats, whose feedback has colours elsewhere")
     return game
 
 
 def _chunks(positions: Positions) -> Iterator[Positions]:
-    """Successive positions that are worked on together."""
+    """Batches of successive positions that are processed together."""
     for start in range(0, len(positions), _TOGETHER):
         yield positions.take(np.arange(start, min(start + _TOGETHER, len(positions))))
 
@@ -214,7 +214,7 @@ class LearnedValue:
     Attributes:
       config: its sizes.
       params: its parameters, by name.
-      facts: how it was trained.
+      facts: facts about its training.
     """
 
     config: ValueConfig
@@ -237,7 +237,7 @@ class LearnedValue:
         return np.asarray(corrected(inputs, self.corrections(inputs), self.config.largest))
 
     def corrections(self, inputs: Features) -> np.ndarray:
-        """The corrections of the estimate, float64[n], in guesses for each code."""
+        """The corrections of the estimate, float64[n], in guesses per code."""
         found, run = np.zeros(len(inputs.sizes)), _compiled(self.config)
         for start in range(0, len(found), _TOGETHER):
             some = inputs.take(np.arange(start, min(start + _TOGETHER, len(found))))
@@ -261,10 +261,10 @@ class LearnedValue:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> LearnedValue:
-        """Reads a file of ``save``, or the network that ships with the package, by the name ``trained``.
+        """Reads a file of ``save``, or the network that ships with the package, named ``trained``.
 
         Raises:
-          ValueFileError: the file is missing, or holds no learned value that this version knows.
+          ValueFileError: the file is missing, or is not a learned value that this version supports.
         """
         shipped = resources.files("jaxsudoku") / "mastermind" / "trained" / "value.safetensors"
         file = shipped if os.fspath(path) == SHIPPED else Path(path)
@@ -283,10 +283,10 @@ class LearnedValue:
         except FileNotFoundError as error:
             raise ValueFileError(f"{path}: there is no such file; the network that ships is {SHIPPED!r}") from error
         except _UNREADABLE as error:
-            raise ValueFileError(f"{path}: no learned value ({type(error).__name__}: {error})") from error
+            raise ValueFileError(f"{path}: not a learned value ({type(error).__name__}: {error})") from error
 
 
-#: Errors of reading what is no learned value.
+#: Errors raised on reading other files.
 _UNREADABLE = OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError
 
 
@@ -297,16 +297,16 @@ def _check_finite(params: Mapping[str, Any]) -> None:
 
 @functools.lru_cache(maxsize=8)
 def _compiled(config: ValueConfig) -> Any:
-    """The network of some sizes, jitted: from its state, shares and numbers to corrections."""
+    """The jitted network of these sizes: (state, shares, numbers) -> corrections."""
     graph = nnx.graphdef(nnx.eval_shape(lambda: ValueNetwork(config, rngs=nnx.Rngs(0))))
     return jax.jit(lambda state, shares, numbers: nnx.merge(graph, state)(shares, numbers))
 
 
 def corrected(inputs: Features, corrections: AnyArray, largest: int) -> AnyArray:
-    """The totals of positions, float[n], by corrections in guesses for each code; of numpy or of JAX, as these are.
+    """The totals of positions, float[n], from corrections in guesses per code; of numpy or JAX, like these.
 
-    The estimate stays for positions of more than ``largest`` codes. An estimate of at most 2 n guesses for n codes is
-    right: parts of two codes at most are left. If it is higher, no strategy has less than 2 n.
+    The estimate is kept for positions of more than ``largest`` codes. An estimate of at most 2 n guesses for n codes is
+    exact, as parts of at most two codes are left. If it is higher, no strategy has less than 2 n.
     """
     xp: Any = np if isinstance(corrections, np.ndarray) else jnp
     least = 2 * inputs.sizes

@@ -17,7 +17,7 @@ from jaxsudoku.runtime.arrays import AnyArray
 
 from .rules import MOST_FEEDBACKS, CodeError, Game, GameError, check_number, stripped
 
-#: Marks of a letter as text: absent, elsewhere, right; other characters that are read as them.
+#: Marks of a letter as text (absent, elsewhere, right), and other characters that are read as such.
 _MARKS = "-yg"
 _READ = {"-": 0, ".": 0, "b": 0, "_": 0, "0": 0, "y": 1, "1": 1, "g": 2, "2": 2, "⬛": 0, "⬜": 0, "🟨": 1, "🟩": 2}
 
@@ -26,9 +26,9 @@ _READ = {"-": 0, ".": 0, "b": 0, "_": 0, "0": 0, "y": 1, "1": 1, "g": 2, "2": 2,
 class WordGame(Game):
     """A game of guessing a word, with the feedback of Wordle.
 
-    Each letter of a guess is right (2), in the secret at another place (1), or neither (0). A letter that the guess has
-    more often than the secret is marked as often as the secret has it, first where it is right, then from the left. A
-    feedback is these marks as digits to base 3, the first letter first.
+    Each letter of a guess is right (2), in the secret at another place (1), or neither (0). If the guess has a letter
+    more often than the secret, it is marked as often as the secret has it: right ones first, then from the left. A
+    feedback is these marks as digits in base 3, the first letter first.
 
     Attributes:
       words: the words that may be the secret, in any order.
@@ -46,7 +46,7 @@ class WordGame(Game):
 
     def __post_init__(self) -> None:
         if not self.words:
-            raise GameError("a game of words needs a word at least")
+            raise GameError("a game of words needs at least one word")
         if (fault := _fault(self._every)) is not None:
             raise GameError(fault[1])
         if len(self._letters) > MOST_FEEDBACKS:
@@ -92,12 +92,12 @@ class WordGame(Game):
 
     @functools.cached_property
     def _numbers(self) -> dict[str, int]:
-        """The number of each word, the last one of a word that comes twice."""
+        """The number of each word; the last one if a word occurs twice."""
         return {word: number for number, word in enumerate(self._every)}
 
     @functools.cached_property
     def _letters(self) -> list[str]:
-        """The letters that occur, whose places are their numbers in arrays."""
+        """The letters that occur; their indices are their numbers in arrays."""
         return sorted(set("".join(self._every)))
 
     @property
@@ -118,7 +118,7 @@ class WordGame(Game):
 
     @functools.cached_property
     def codes(self) -> np.ndarray:
-        """All words, uint8[size, letters], each letter by its place among those that occur."""
+        """All words, uint8[size, letters], with letters as indices among those that occur."""
         places = {letter: place for place, letter in enumerate(self._letters)}
         codes = np.array([[places[letter] for letter in word] for word in self._every], np.uint8)
         codes.setflags(write=False)
@@ -137,7 +137,7 @@ class WordGame(Game):
         right = [guess[place] == secret[place] for place in places]
         number: Any = np.uint8(0)
         for place in places:
-            # letters of the secret that no right guess takes, and equal letters that were marked further left
+            # letters of the secret without right guesses, and equal letters marked further left
             left = _count((secret[other] == guess[place]) & ~right[other] for other in places)
             taken = _count((guess[other] == guess[place]) & ~right[other] for other in places[:place])
             elsewhere = ~right[place] & (left > taken)
@@ -155,7 +155,7 @@ class WordGame(Game):
         return self._numbers[word.lower()]
 
     def code_text(self, code: int) -> str:
-        """The word with a number; raises CodeError if there is none."""
+        """The word with this number; raises CodeError if there is none."""
         return self._every[check_number(self, "word", code, self.size)]
 
     def parse_feedback(self, text: str) -> int:
@@ -177,7 +177,7 @@ class WordGame(Game):
 
     @property
     def feedback_form(self) -> str:
-        """How feedback is typed."""
+        """The form in which feedback is typed."""
         return "a mark for each letter: g for right, y for elsewhere, - for neither"
 
     def labels(self, code: int) -> list[str]:
@@ -191,7 +191,7 @@ class WordGame(Game):
 
 
 def _count(conditions: Any) -> Any:
-    """How many of some conditions hold, uint8[...]; 0 for none."""
+    """The number of conditions that hold, uint8[...]."""
     return functools.reduce(lambda number, one: number + one.astype(np.uint8), conditions, np.uint8(0))
 
 
@@ -202,9 +202,9 @@ def _fault(words: Sequence[Any]) -> tuple[int, str] | None:
         if not isinstance(word, str):
             return place, f"a word is a text, not {word!r}"
         if not word.isalpha():
-            return place, f"{word!r} is no word: a word has letters alone"
+            return place, f"{word!r} is not a word: words have only letters"
         if len(word) != len(words[0]):
-            return place, f"{word!r} has {len(word)} letters, where {words[0]!r} has {len(words[0])}"
+            return place, f"{word!r} has {len(word)} letters, but {words[0]!r} has {len(words[0])}"
         if len(word) > 5:  # 3^5 is 243
             return place, f"words of {len(word)} letters have 3^{len(word)} feedbacks, more than {MOST_FEEDBACKS}"
         if word in seen:

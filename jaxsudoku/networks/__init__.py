@@ -1,13 +1,13 @@
-"""Neural networks for boards, each as a pure function of its parameters.
+"""Neural networks for boards, as pure functions of their parameters.
 
 Every network maps candidates bool[B, side, cells] to ``Outputs``: policy logits [B, side, cells] and a value logit [B],
 the log-odds that the position still has a solution.
 
 To add an architecture, write one file beside ``cell_cnn.py``, the shortest example: a dataclass of sizes, which is a
 ``settings.Config``, and a subclass of ``NetworkModule``. Add one ``Architecture`` to the registry, and small sizes to
-``TINY`` in ``tests/support/reference.py``, with which ``tests/networks/test_networks.py`` tests all architectures.
-Solvers, the command line, files and training then find it by name. A module that stays outside becomes a network by
-``from_module``.
+``TINY`` in ``tests/support/reference.py``, which ``tests/networks/test_networks.py`` uses to test all architectures.
+Solvers, the command line, files and training then find it by name. ``from_module`` makes a network of a module outside
+of the registry.
 """
 
 from .base import ABSENT, Forward, Network, NetworkModule, Outputs, Params

@@ -1,4 +1,4 @@
-"""What the transformers share: their settings, the embedding of cells, and a layer."""
+"""Components shared by the transformers: settings, the embedding of cells, and a layer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def house_orders(board: Board) -> np.ndarray:
 
 
 class Embedding(nnx.Module):
-    """The features of each cell: a linear map of its candidates, and vectors of its row, its column and its region."""
+    """Embedding of cells: a linear map of the candidates plus learned vectors of the row, the column and the region."""
 
     def __init__(self, config: AttentionConfig, board: Board, rngs: nnx.Rngs) -> None:
         self.board, self.dtype = board, config.dtype
@@ -59,7 +59,7 @@ class Embedding(nnx.Module):
 
     def __call__(self, candidates: Array) -> Array:
         """Candidates bool[B, side, cells] to features [B, cells, width]."""
-        # index k of an order belongs to house k // side, so this is the number of each cell's house of each kind
+        # position k of an order is in house k // side, so this is the number of each cell's house of each kind
         numbers = np.argsort(house_orders(self.board), axis=1) // self.board.side
         places = self.places[...][np.arange(KINDS)[:, None], numbers].sum(axis=0)
         embedded: Array = self.embed(candidates.transpose(0, 2, 1).astype(self.dtype))
@@ -77,7 +77,7 @@ class Layer(nnx.Module):
 
     def __init__(self, config: AttentionConfig, layers: int, rngs: nnx.Rngs) -> None:
         width, wide = config.width, config.width * config.expansion
-        # small initial residual branches keep the scale of the features, however many layers there are
+        # small initial residual branches preserve the scale of the features for any number of layers
         out = nnx.initializers.variance_scaling(0.5 / layers, "fan_in", "normal")
         linear = functools.partial(nnx.Linear, dtype=config.dtype, rngs=rngs)
         norm = functools.partial(nnx.RMSNorm, width, dtype=config.dtype, rngs=rngs)

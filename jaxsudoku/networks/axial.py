@@ -1,4 +1,4 @@
-"""Axial: a transformer whose cells attend to the cells of their row, their column and their region in turn.
+"""Axial: a transformer with attention within rows, columns and regions in turn.
 
 Attention along one kind of house at a time, after Ho et al. 2019, "Axial Attention in Multidimensional
 Transformers".
@@ -34,9 +34,9 @@ class AxialConfig(AttentionConfig):
 
 
 class Axial(NetworkModule):
-    """The network, for boxes and irregular regions alike.
+    """The network, for boxes and irregular regions.
 
-    Extra houses have no layers of their own; the network learns them from the cells' positions.
+    Extra houses have no separate layers; the network learns them from the cells' positions.
     """
 
     def __init__(self, config: AxialConfig, board: Board, *, rngs: nnx.Rngs) -> None:
@@ -61,6 +61,6 @@ class Axial(NetworkModule):
 
 
 def _reordered(x: Array, before: np.ndarray, after: np.ndarray) -> Array:
-    """Cells [B, cells, width] moved from one order to another."""
+    """Moves cells [B, cells, width] from one order to another."""
     moves = np.argsort(before)[after]
     return x.at[:, moves].get(unique_indices=True, mode="promise_in_bounds")

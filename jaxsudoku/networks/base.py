@@ -1,8 +1,8 @@
 """The interface of networks: candidates in, policy and value out, as pure functions of the parameters.
 
-An observation is a cube of candidates, bool[B, side, cells]: of a filled cell its digit alone, of an open cell every
-digit that is still possible. So the input may be givens alone, whose open cells have all digits, or what a rule level
-leaves over.
+An observation is a cube of candidates, bool[B, side, cells]: a filled cell has only its digit, an open cell every digit
+that is still possible. So the input may be the givens, with all digits in open cells, or the candidates that a level of
+rules leaves.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jaxsudoku.runtime.devices import compiler_options
 ABSENT = -1e9
 
 #: Bound on the logits that solvers compute with. Sums of a few such logits, noise and values stay far above ``ABSENT``
-#: and far from overflow, and a ratio of e^1e6 is beyond any use.
+#: and far from overflow, and larger odds than e^1e6 are never needed.
 LARGEST = 1e6
 
 #: Parameters of a network: nested dicts of arrays.
@@ -37,13 +37,12 @@ Params = dict[Any, Any]
 
 
 class Halt(NamedTuple):
-    """When an iterative network stops at a position.
+    """Stopping rule of an iterative network at a position.
 
     Attributes:
-      most: most iterations, at least 1.
-      sure: the probability of a digit of an open cell from which the position needs no more, tested after every few
-        iterations; above 1 to do all.
-      every: iterations from one test to the next.
+      most: maximum number of iterations, at least 1.
+      sure: probability of a digit of an open cell at which iterations stop; above 1 for all iterations.
+      every: iterations between tests.
     """
 
     most: int
@@ -61,7 +60,7 @@ class Outputs(NamedTuple):
     """Policy and value of a batch of positions; a pytree.
 
     Attributes:
-      policy: float32[*s, B, side, cells], logits: their softmax over the digits is a cell's distribution. Absent
+      policy: float32[*s, B, side, cells], logits; their softmax over the digits is a cell's distribution. Absent
         candidates have ``ABSENT``.
       value: float32[*s, B], the log-odds that the position has a solution.
     """
@@ -74,7 +73,7 @@ jax.export.register_namedtuple_serialization(Outputs, serialized_name="jaxsudoku
 
 
 def masked_logits(logits: Array, present: Array) -> Array:
-    """Finite logits: ``ABSENT`` for absent candidates only; of the others NaN becomes 0, and large ones are clipped.
+    """Finite logits: ``ABSENT`` for absent candidates only; otherwise NaN becomes 0, and large logits are clipped.
 
     Args:
       logits: floats of any dtype and shape.
@@ -88,7 +87,7 @@ def masked_logits(logits: Array, present: Array) -> Array:
 
 
 def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
-    """The outputs of a network as solvers use them: finite and bounded, whatever the network computed.
+    """Makes the outputs of a network finite and bounded, for solvers.
 
     If any logit of a position is not finite, all its logits become 0, a uniform policy. A value that is not finite
     becomes 0, a probability of one half. Every solver that calls a network reads its outputs through this function.
@@ -98,7 +97,7 @@ def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
       candidates: bool[B, side, cells], the network's input.
 
     Returns:
-      ``Outputs``, float32: policy [B, side, cells] as of ``masked_logits``, value [B] within ``LARGEST``.
+      ``Outputs``, float32: policy [B, side, cells] as in ``masked_logits``, value [B] within ``LARGEST``.
     """
     chex.assert_equal_shape([outputs.policy, candidates])
     policy, value = outputs.policy.astype(jnp.float32), outputs.value.astype(jnp.float32)
@@ -108,11 +107,11 @@ def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
 
 
 class NetworkModule(nnx.Module):
-    """The base class of architectures: an NNX module that keeps nothing but parameters.
+    """Base class of architectures: an NNX module whose only state is its parameters.
 
-    An architecture without iterations defines ``__init__`` and ``__call__`` only. One with iterations has a field
+    An architecture without iterations defines ``__init__`` and ``__call__`` only. An iterative one has a field
     ``iterations`` in its config and a carry: a pytree whose leaves have the batch on the last axis but one. Its
-    ``iterate`` makes ``halt.most`` further iterations; it may stop at positions that are sure before (``Halt``).
+    ``iterate`` makes ``halt.most`` further iterations; it may stop earlier at positions that are sure (``Halt``).
 
     Attributes:
       equivariant: whether the policy is exactly equivariant under the symmetries of the board.
@@ -124,7 +123,7 @@ class NetworkModule(nnx.Module):
         raise NotImplementedError
 
     def __call__(self, candidates: Array) -> Outputs:
-        """The outputs for bool[B, side, cells]; floats of any dtype, whose logits of absent candidates are ignored."""
+        """The outputs for bool[B, side, cells]: floats of any dtype; logits of absent candidates are ignored."""
         raise NotImplementedError
 
     def initialize_carry(self, candidates: Array) -> Any:
@@ -153,7 +152,7 @@ class NetworkModule(nnx.Module):
 class Forward:
     """A network as a pure function of its parameters; hashable and compared by value, so it may be static in a jit.
 
-    All methods that take candidates take bool[B, side, cells] and raise ValueError for another dtype or shape.
+    Methods take candidates bool[B, side, cells] and raise ValueError for another dtype or shape.
 
     Attributes:
       module: the NNX class.
@@ -201,7 +200,7 @@ class Forward:
 
     @property
     def iterations(self) -> int:
-        """The configured number of iterations; 0 of a network without."""
+        """The configured number of iterations; 0 if the network is not iterative."""
         return getattr(self.config, "iterations", 0)
 
     def unroll(
@@ -212,8 +211,7 @@ class Forward:
         Args:
           params: the parameters.
           candidates: bool[B, side, cells].
-          carry: as in ``resume``. No gradient flows through it except to the embedding, so earlier iterations cost
-            nothing.
+          carry: as in ``resume``. Gradients flow through it to the embedding only, so earlier iterations cost nothing.
           fresh: bool[B], the positions whose carry is reset first; None for all.
 
         Returns:
@@ -232,14 +230,14 @@ class Forward:
 
     def shapes(self) -> Params:
         """The shapes and dtypes of the parameters; makes no arrays."""
-        shapes: Params = jax.tree.map(lambda leaf: leaf, _abstract(self)[1])  # a copy, which may be changed
+        shapes: Params = jax.tree.map(lambda leaf: leaf, _abstract(self)[1])  # a copy, which callers may change
         return shapes
 
     def _make(self, key: Array) -> NetworkModule:
         return self.module(self.config, self.board, rngs=nnx.Rngs(key))
 
     def _bind(self, params: Params, candidates: Array) -> NetworkModule:
-        """The module with these parameters, after a check of its input."""
+        """The module with these parameters, after checking the input."""
         side, cells = self.board.side, self.board.cells
         shape, dtype = candidates.shape, candidates.dtype
         if len(shape) != 3 or shape[1:] != (side, cells) or dtype != jnp.bool_:
@@ -251,7 +249,7 @@ class Forward:
         return module
 
     def _masked(self, outputs: Outputs, candidates: Array) -> Outputs:
-        """The outputs of a module as float32, with ``ABSENT`` for absent candidates; raises ValueError for others."""
+        """A module's outputs as float32, with ``ABSENT`` for absent candidates; raises ValueError if invalid."""
         if not isinstance(outputs, Outputs):
             raise ValueError(f"the network returns a {type(outputs).__name__}; it must be networks.Outputs")
         shapes = [jnp.shape(output) for output in outputs]
@@ -273,7 +271,7 @@ def _abstract(forward: Forward) -> tuple[Any, Params]:
     module = nnx.eval_shape(lambda: forward._make(jax.random.key(0)))
     structure, params, *others = nnx.split(module, nnx.Param, ...)
     if jax.tree.leaves(others):
-        raise TypeError(f"{forward.module.__name__} keeps state beside its parameters; networks must be pure")
+        raise TypeError(f"{forward.module.__name__} has state besides its parameters; networks must be pure")
     return structure, nnx.to_pure_dict(params)
 
 
@@ -290,7 +288,7 @@ def _reset(module: NetworkModule, candidates: Array, carry: Any, fresh: Array | 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["params"], meta_fields=["name", "apply"])
 @dataclasses.dataclass(frozen=True)
 class Network:
-    """A network with its parameters; a pytree of these, so it may be an argument of a jitted function.
+    """A network with its parameters; a pytree of the parameters, so it may be an argument of a jitted function.
 
     Attributes:
       name: the architecture's name in ``networks.NETWORKS``.
@@ -309,7 +307,7 @@ class Network:
 
     @property
     def board(self) -> Board:
-        """The board that it is for."""
+        """The board of the network."""
         return self.apply.board
 
     @property

@@ -2,8 +2,7 @@
 
 The convolutions see a cell's neighbours only. The dense layer connects every cell with every other, and has to learn
 the houses. Its size grows with the sixth power of the side: 7.6 million parameters in all on 9x9, 134 million on 16x16.
-Where the network's source has batch normalisation, which needs a state beside the parameters, this one has layer
-normalisation.
+It uses layer normalisation instead of the source's batch normalisation, which needs state besides the parameters.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ class CellCnnConfig(Config):
       width: channels of the two 3x3 convolutions.
       features: channels of the 1x1 convolution, the input of the dense layer.
       hidden: width of the value head.
-      numbers: whether the image has one channel, as in the network's source: each cell's digit, 0 for one with several
-        candidates, divided by the side, less one half; else it has a channel for each digit, with the candidates.
+      numbers: whether the image has one channel, as in the source: digit / side - 1/2, with digit 0 for a cell with
+        several candidates. If False, it has a channel for each digit, with the candidates.
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
@@ -61,7 +60,7 @@ class CellCnn(NetworkModule):
 
 
 def as_numbers(image: Array) -> Array:
-    """An image [B, row, column, digit] of candidates as one [B, row, column, 1] of numbers from -1/2 to 1/2."""
+    """Converts an image of candidates [B, row, column, digit] to numbers from -1/2 to 1/2, [B, row, column, 1]."""
     side = image.shape[-1]
     digits = jnp.arange(1, side + 1, dtype=image.dtype)
     single = image.sum(axis=-1, keepdims=True) == 1

@@ -1,6 +1,6 @@
-"""Cellwise: a transformer whose cells attend to all cells of the board.
+"""Cellwise: a transformer with attention between all cells of the board.
 
-The plain form beside ``axial``: the network has to learn from the cells' positions which of them share a house.
+Unlike ``axial``, the network has to learn from the cells' positions which of them share a house.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CellwiseConfig(AttentionConfig):
 
 
 class Cellwise(NetworkModule):
-    """The network, for any board; it learns extra houses from the cells' positions as well."""
+    """The network, for any board; it learns all houses from the cells' positions."""
 
     def __init__(self, config: CellwiseConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         self.embedding = Embedding(config, board, rngs)

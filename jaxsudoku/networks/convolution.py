@@ -1,9 +1,9 @@
-"""Convolutions that keep an image's size, in the form that suits the platform.
+"""Size-preserving convolutions, with an implementation for each platform.
 
-XLA's CPU compiler runs a convolution inside a loop, where training and every solver have theirs, some ten times slower
-than outside; its gradients suffer most. So a CPU computes convolutions as products of matrices. Kernels of 3x3 take
-Winograd's form, in float32 and for more than a few boards. Else the pixels under the kernel, side by side, are
-multiplied by the kernel (im2col; Chellapilla et al. 2006). Other platforms have fast convolutions.
+XLA's CPU compiler runs a convolution inside a loop, as in training and in every solver, about ten times slower than
+outside; gradients are affected most. So on a CPU convolutions are computed as matrix products: 3x3 kernels by
+Winograd's algorithm, in float32 and for more than a few boards; others as a product of the kernel and the pixels under
+it (im2col; Chellapilla et al. 2006). Other platforms use XLA's convolutions, which are fast there.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from jax.typing import DTypeLike
 
 from .winograd import convolve_3x3
 
-#: What is put before and after the rows, and before and after the columns.
+#: Padding before and after the rows, and before and after the columns.
 Frame = tuple[tuple[int, int], ...]
 
-#: The fewest pixels of a batch for which Winograd's form is faster: it transforms the kernel as well.
+#: Minimum number of pixels in a batch for which Winograd's form is faster, as it also transforms the kernel.
 _FEWEST_PIXELS = 512
 
 
 class SizedConvolution(nnx.Module):
-    """A convolution that keeps the image's size; it has no bias, as a normalisation with a bias follows.
+    """A size-preserving convolution, without a bias, as a normalisation with a bias follows.
 
     Args:
       inputs: channels of the image.
@@ -34,7 +34,7 @@ class SizedConvolution(nnx.Module):
       shape: rows and columns of the kernel.
       dtype: dtype of the computation.
       rngs: the source of the initial weights (He et al. 2015).
-      wraps: whether the image continues on its other side; else there are zeros around it.
+      wraps: whether the padding is circular; else it is zeros.
     """
 
     def __init__(
@@ -56,12 +56,12 @@ class SizedConvolution(nnx.Module):
 
 
 def convolve(image: Array, kernel: Array, wraps: bool = False) -> Array:
-    """The convolution of an image that keeps its size.
+    """Size-preserving convolution of an image.
 
     Args:
       image: [B, row, column, channel].
       kernel: [row, column, channel, output], of the same dtype; its middle, rounded down, is over the pixel.
-      wraps: whether the image continues on its other side; else there are zeros around it.
+      wraps: whether the padding is circular; else it is zeros.
 
     Returns:
       [B, row, column, output].
@@ -80,15 +80,15 @@ def convolve(image: Array, kernel: Array, wraps: bool = False) -> Array:
 
 
 def as_product(image: Array, kernel: Array, frame: Frame) -> Array:
-    """A convolution as a product of matrices.
+    """A convolution as a matrix product (im2col).
 
     Args:
       image: [B, row, column, channel].
       kernel: [row, column, channel, output].
-      frame: zeros before and after the rows, and before and after the columns.
+      frame: zero padding before and after the rows, and before and after the columns.
 
     Returns:
-      [B, row, column, output], smaller than the image with its frame by the kernel's rows and columns less one.
+      [B, row, column, output]: the padded image without (kernel size - 1) rows and columns.
     """
     height, width, inputs, outputs = kernel.shape
     framed = jnp.pad(image, [(0, 0), *frame, (0, 0)])
@@ -100,10 +100,10 @@ def as_product(image: Array, kernel: Array, frame: Frame) -> Array:
 
 
 def as_tiles(image: Array, kernel: Array, frame: Frame) -> Array:
-    """The same for a kernel of 3x3 in float32, by fewer multiplications."""
+    """``as_product`` for a 3x3 kernel in float32, by Winograd's algorithm."""
     return convolve_3x3(jnp.pad(image, [(0, 0), *frame, (0, 0)]), kernel)
 
 
 def as_convolution(image: Array, kernel: Array, frame: Frame) -> Array:
-    """The same by XLA's operation."""
+    """``as_product`` by XLA's convolution."""
     return lax.conv_general_dilated(image, kernel, (1, 1), frame, dimension_numbers=("NHWC", "HWIO", "NHWC"))

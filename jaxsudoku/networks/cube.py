@@ -1,7 +1,7 @@
-"""CubeNet: one feature vector a candidate, with the symmetries of the game built in.
+"""CubeNet: an equivariant message-passing network with one feature vector per candidate.
 
-Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and of each
-of these groups exactly one candidate is true. In every iteration each candidate sends a message, each group sums the
+Sudoku is an exact cover: every candidate (digit, row, column) lies in a cell, a row, a column and a region, and exactly
+one candidate of each of these groups is true. In every iteration each candidate sends a message, each group sums the
 messages of its members and answers by a small perceptron, and each candidate updates its vector by the answers. A
 candidate also receives its shares in each group: softmaxes of learned scores over the members.
 
@@ -9,9 +9,9 @@ Weights are shared over digits, over the groups of a kind (cells; lines; regions
 iterations. So the policy is exactly equivariant under relabelling and under the board's geometry, the value invariant,
 and one set of weights serves every board, of any side and variant, and any number of iterations.
 
-A candidate without another one in any of its groups tells nothing to any other, and is treated as absent. On a CPU only
-the other candidates, the open ones, are computed (``packed``). The features of absent candidates are undefined; they
-reach neither a message nor an output.
+A candidate that is alone in all of its groups cannot influence others, and is treated as absent. On a CPU only the
+other candidates, the open ones, are computed (``packed``). The features of absent candidates are undefined; no message
+or output uses them.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from .packed import Family, Packing, maximum_by_index, pack
 #: Bound on the scores of shares, so that their exponentials stay finite.
 _SCORES = 8.0
 
-#: Most candidates of the boards that are evaluated together where open candidates alone are computed; one board at
-#: least. More make it no faster, as a core's cache holds few.
+#: Maximum number of candidates of the boards evaluated together if only open candidates are computed; at least one
+#: board. More are not faster, as a core's cache holds few.
 _FEW = 1024
 
 #: Scale of sums over a group: they start at about the size of a message.
@@ -54,10 +54,10 @@ class CubeConfig(Config):
     Attributes:
       width: features of a candidate.
       hidden: features of a message and of an answer.
-      house: hidden features of the perceptron by which a group answers.
-      shares: learned scores by which candidates compete in their groups; 0 for none.
+      house: hidden features of the groups' perceptron.
+      shares: number of learned scores by which candidates compete in their groups; 0 for none.
       maximum: whether groups also take the maximum of the messages.
-      iterations: number of iterations; may differ from what the weights were trained with.
+      iterations: number of iterations; may differ from that of training.
       dtype: dtype of the computation, float32 or bfloat16; parameters and the carry are float32.
     """
 
@@ -103,7 +103,7 @@ class CubeNet(NetworkModule):
         return self.readout(candidates, self.iterate(candidates, carry, Halt(self.config.iterations))[0])
 
     def unroll(self, candidates: Array, carry: Array) -> tuple[Outputs, Array]:
-        """The outputs after each iteration, and the carry; gradients keep one vector a candidate and iteration."""
+        """The outputs after each iteration, and the carry; gradients store one vector per candidate and iteration."""
         seen = self._seen(candidates)
         features = self.embed(seen)
         features += lax.stop_gradient(carry - features)  # the carry, with the gradient of the embedding
@@ -198,7 +198,7 @@ class CubeNet(NetworkModule):
         return found
 
     def _rows_are_sure(self, halt: Halt, rows: Array, seen: Array, cells: Family, lane: Array, batch: int) -> Array:
-        """As ``Halt.is_sure`` of the policy of rows [N, width] of the boards ``lane`` [N]: bool[B]."""
+        """``Halt.is_sure`` for the policy of rows [N, width] of the boards ``lane`` [N]: bool[B]."""
         is_open, several = seen[:, 0] > 0, seen[:, 0] > seen[:, 1]  # several: one of the candidates of its cell
         logits = jnp.where(is_open, self.policy(self.final_norm(rows))[:, 0], -jnp.inf)
         most = jnp.full(cells.size, -jnp.inf).at[cells.groups[0]].max(logits, mode="drop")
@@ -211,7 +211,7 @@ class CubeNet(NetworkModule):
         return any_of(several & (share >= halt.sure * total)) | ~any_of(several)
 
     def _on_platform(self, everywhere: Callable[..., Any], on_cpu: Callable[..., Any], *operands: Array) -> Any:
-        """On a CPU the form that computes open candidates alone, unless groups take maxima."""
+        """Computes open candidates only (``on_cpu``) on a CPU unless groups take maxima, else all (``everywhere``)."""
         if self.config.maximum:
             return everywhere(*operands)
         return lax.platform_dependent(*operands, cpu=on_cpu, default=everywhere)
@@ -232,9 +232,9 @@ class CubeNet(NetworkModule):
         return self._outputs(carry, self._seen(candidates))
 
     def _seen(self, candidates: Array) -> Array:
-        """Two bits a candidate: whether it is open, and whether it is its cell's only one; float32[*cube, B, 2].
+        """Two bits per candidate: whether it is open, and whether it is the only one of its cell; float32[*cube, B, 2].
 
-        A candidate is open if one of its groups has another one. The others change nothing, and count as absent.
+        A candidate is open if one of its groups has another candidate. Others have no influence and count as absent.
         """
         present = candidates.transpose(1, 2, 0).astype(jnp.float32).reshape(*_cube(self.board), -1, 1)
         others = [groups.spread(groups.sum(present) - 1) for _, groups in _families(self.board)]
@@ -243,7 +243,7 @@ class CubeNet(NetworkModule):
         return jnp.concatenate([is_open, single], axis=-1)
 
     def _step(self, features: Array, seen: Array, families: Sequence[tuple[int, Groups]]) -> Array:
-        """The features after one more iteration; of the whole cube, or of rows, whose groups ``families`` tell."""
+        """The features after one more iteration, of the whole cube or of packed rows, with groups ``families``."""
         dtype = jnp.dtype(self.config.dtype)
         present = seen[..., :1].astype(dtype)
         normed = fence(self.norm(features).astype(dtype))
@@ -270,7 +270,7 @@ class CubeNet(NetworkModule):
         return Outputs(policy.transpose(2, 0, 1), self._value(mean, maximum(normed, cube)))
 
     def _row_outputs(self, rows: Array, seen: Array, lane: Array, batch: int) -> Outputs:
-        """The policy [N] of rows [N, width] of the boards ``lane`` [N], and the value [B], as ``_outputs`` has them."""
+        """The policy [N] of rows [N, width] of the boards ``lane`` [N], and the value [B], as from ``_outputs``."""
         is_open = seen[:, :1]
         normed = self.final_norm(rows) * is_open
         boards = Family(batch, lane[None])
@@ -321,9 +321,9 @@ def _iterated(
 
 
 class RMSNorm(nnx.Module):
-    """Features of root mean square 1, times learned scales: ``nnx.RMSNorm`` but for the order of the two products.
+    """RMS normalisation with learned scales: ``nnx.RMSNorm`` with the two products in another order.
 
-    In 64 iterations a different rounding grows until it shows in the outputs of trained weights.
+    Over 64 iterations the other rounding would grow until it changes the outputs of trained weights visibly.
     """
 
     def __init__(self, width: int) -> None:
@@ -335,7 +335,7 @@ class RMSNorm(nnx.Module):
 
 # ---------------------------------------------------------------------- groups
 
-#: Kinds of groups that have weights of their own: cells; rows and columns; regions and extra houses.
+#: Kinds of groups with separate weights: cells; rows and columns; regions and extra houses.
 _CELL, _LINE, _REGION = range(3)
 _KINDS = 3
 
@@ -346,7 +346,7 @@ class Groups(NamedTuple):
     Attributes:
       sum: the sums over the members of each group.
       max: the maxima over the members, of features that are at least 0.
-      spread: the features of groups at each of their members; the sum, where a candidate lies in several groups.
+      spread: copies the features of groups to their members; their sum, for a candidate in several groups.
     """
 
     sum: Callable[[Array], Array]
@@ -355,7 +355,7 @@ class Groups(NamedTuple):
 
 
 class GroupKind(nnx.Module):
-    """What candidates receive from the groups of one kind: answers to their messages, and their shares."""
+    """The messages from the groups of one kind to their candidates: answers and shares."""
 
     def __init__(self, config: CubeConfig, rngs: nnx.Rngs) -> None:
         layer = functools.partial(linear, dtype=config.dtype, rngs=rngs)
@@ -366,7 +366,7 @@ class GroupKind(nnx.Module):
             self.from_shares = layer(config.shares, config.hidden, use_bias=False)
 
     def answers(self, groups: Groups, message: Array) -> Array:
-        """The answers of groups to messages [*cube, B, hidden], which a perceptron makes of their sum."""
+        """The answers of groups: a perceptron of the sum of their messages [*cube, B, hidden]."""
         pooled = groups.sum(message) * jnp.asarray(_SUMMED, message.dtype)
         if self.maximum:
             pooled = jnp.concatenate([pooled, groups.max(message)], axis=-1)
@@ -374,7 +374,7 @@ class GroupKind(nnx.Module):
         return groups.spread(fence(self.from_hidden(hidden)))
 
     def shares(self, groups: Groups, score: Array) -> Array:
-        """What scores [*cube, B, shares] amount to within their groups: [*cube, B, hidden]."""
+        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups, as [*cube, B, hidden]."""
         share = score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, score.dtype))))
         return self.from_shares(fence(share))
 
@@ -417,7 +417,7 @@ def _cube(board: Board) -> tuple[int, int, int, int, int]:
 
 
 def _along(axes: Sequence[int]) -> Groups:
-    """The groups whose members differ along these axes of the cube only."""
+    """The groups of candidates that differ along these axes of the cube only."""
     return Groups(
         sum=lambda x: x.sum(axes, keepdims=True),
         max=lambda x: maximum(x, tuple(axes), True),
@@ -435,7 +435,7 @@ def _indexed(board: Board) -> Groups:
         return cells[:, members]  # [side, houses, side, B, n]
 
     def spread(x: Array) -> Array:
-        padded = jnp.pad(x, ((0, 0), (0, 1), (0, 0), (0, 0)))  # index -1 stands for no house, whose features are 0
+        padded = jnp.pad(x, ((0, 0), (0, 1), (0, 0), (0, 0)))  # index -1 stands for no house, with features 0
         return padded[:, houses].sum(axis=2).reshape(*_cube(board), *x.shape[-2:])
 
     return Groups(sum=lambda x: gathered(x).sum(axis=2), max=lambda x: maximum(gathered(x), (2,)), spread=spread)

@@ -1,6 +1,7 @@
-"""HouseCnn, a convolutional network whose first layer has kernels as large as a column, a row, a box and the board.
+"""HouseCnn, a convolutional network whose first layer has kernels of the size of a column, a row, a box and the board.
 
-These kernels wrap around within the house, or the board: at every cell a kernel covers all members of its house once.
+These kernels have circular padding within the house, or the board: at every cell a kernel covers all cells of its house
+once.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class HouseCnnConfig(Config):
 class HouseCnn(NetworkModule):
     """The network, for boards with boxes. The last 3x3 convolution also sees the input.
 
-    Extra houses have no kernel of their own; the other layers learn them.
+    Extra houses have no separate kernel; the other layers learn them.
 
     Raises:
       ValueError: a board with irregular regions, which no kernel fits.
@@ -53,7 +54,7 @@ class HouseCnn(NetworkModule):
 
     def __init__(self, config: HouseCnnConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         if board.box is None:
-            raise ValueError(f"house_cnn needs equal boxes, which a board of {board} has not")
+            raise ValueError(f"house_cnn needs equal boxes, which {board} does not have")
         self.dtype = config.dtype
         layer = functools.partial(Convolution, outputs=config.width, kernel=(3, 3), dtype=config.dtype, rngs=rngs)
         self.along_houses = AlongHouses(config, board.side, board.box, rngs)
@@ -72,7 +73,7 @@ class HouseCnn(NetworkModule):
 
 
 class AlongHouses(nnx.Module):
-    """Convolutions with kernels of n x 1, 1 x n, a box and n x n, which wrap around within the house or the board."""
+    """Convolutions with kernels of n x 1, 1 x n, a box and n x n, with circular padding within the house or board."""
 
     def __init__(self, config: HouseCnnConfig, side: int, box: tuple[int, int], rngs: nnx.Rngs) -> None:
         def kernel(shape: tuple[int, int]) -> SizedConvolution:
@@ -89,7 +90,7 @@ class AlongHouses(nnx.Module):
         return jax.nn.relu(self.norm(jnp.concatenate(seen, axis=-1)))
 
     def _within_boxes(self, image: Array) -> Array:
-        """The kernel of boxes, applied to each box as an image of its own."""
+        """Applies the kernel of boxes to each box as a separate image."""
         batch, side, _, digits = image.shape
         height, width = self.box_shape
         bands = image.reshape(batch, side // height, height, side // width, width, digits)

@@ -1,8 +1,8 @@
 """HouseResNet, a residual convolutional network in which every block has kernels of a row, a column and a box.
 
-A kernel as large as a house, with a stride of its own size, makes one vector of features of each house. Every cell then
-adds to its own features those of its row, its column and its box, so a block does what one round of elimination does.
-``house_cnn`` has such kernels in its first layer only, and 3x3 ones after it.
+A kernel of the size of a house, with a stride of the same size, computes one feature vector per house. Every cell then
+adds the features of its row, its column and its box to its own, so a block can do one round of elimination.
+``house_cnn`` has such kernels in its first layer only, followed by 3x3 kernels.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class HouseResNetConfig(Config):
 
     Attributes:
       blocks: number of residual blocks.
-      repeats: times that all blocks are applied, one after the other, with the same weights.
+      repeats: number of times that the sequence of blocks is applied, with the same weights.
       width: features of a cell.
       house: features of a house.
       hidden: width of the value head.
@@ -43,7 +43,7 @@ class HouseResNetConfig(Config):
 
 
 class HouseResNet(NetworkModule):
-    """The network, for boards with boxes; extra houses have no kernel of their own.
+    """The network, for boards with boxes; extra houses have no separate kernel.
 
     Raises:
       ValueError: a board with irregular regions, which no kernel fits.
@@ -51,7 +51,7 @@ class HouseResNet(NetworkModule):
 
     def __init__(self, config: HouseResNetConfig, board: Board, *, rngs: nnx.Rngs) -> None:
         if board.box is None:
-            raise ValueError(f"house_resnet needs equal boxes, which a board of {board} has not")
+            raise ValueError(f"house_resnet needs equal boxes, which {board} does not have")
         self.dtype, self.repeats = config.dtype, config.repeats
         self.stem = linear(board.side, config.width, config.dtype, rngs)  # a 1x1 convolution
         self.blocks = nnx.List(Block(config, board.side, board.box, rngs) for _ in range(config.blocks))
@@ -68,9 +68,9 @@ class HouseResNet(NetworkModule):
 
 
 class Block(nnx.Module):
-    """A residual block: features of houses, and two 1x1 convolutions over each cell's features and its houses'.
+    """A residual block: features of houses, then two 1x1 convolutions over the features of each cell and its houses.
 
-    Rows and columns share a kernel, as a board stays one when it is transposed.
+    Rows and columns share a kernel, as boards can be transposed.
     """
 
     def __init__(self, config: HouseResNetConfig, side: int, box: tuple[int, int], rngs: nnx.Rngs) -> None:
@@ -82,7 +82,7 @@ class Block(nnx.Module):
         self.windows = ((1, side), (side, 1), box)
 
     def __call__(self, x: Array) -> Array:
-        """Features [B, row, column, width], and the same of a block later."""
+        """Features [B, row, column, width] to features of the same shape."""
         seen = self.norm(x)
         hidden = self.own(seen)
         for kernel, window in zip((self.line, self.line, self.box), self.windows, strict=True):
@@ -91,10 +91,10 @@ class Block(nnx.Module):
 
 
 class HouseKernel(nnx.Module):
-    """A kernel as large as a house, and a 1x1 convolution of what it finds, for the house's cells.
+    """A kernel of the size of a house, and a 1x1 convolution of its result, which is added to the house's cells.
 
-    Before training the kernel is the same at every cell of the house: most of what is to be learnt about a house does
-    not depend on the order of its cells.
+    The kernel is initialized equally for all cells of the house, as most properties of a house do not depend on the
+    order of its cells.
     """
 
     def __init__(self, side: int, config: HouseResNetConfig, rngs: nnx.Rngs) -> None:
@@ -110,7 +110,7 @@ class HouseKernel(nnx.Module):
 
 
 def windows(image: Array, window: tuple[int, int]) -> Array:
-    """An image [B, row, column, features] cut into windows, [B, down, across, cells of a window * features]."""
+    """Cuts an image [B, row, column, features] into windows, [B, down, across, cells of a window * features]."""
     height, width = window
     batch, rows, columns, _ = image.shape
     parts = image.reshape(batch, rows // height, height, columns // width, width, -1).transpose(0, 1, 3, 2, 4, 5)
@@ -118,7 +118,7 @@ def windows(image: Array, window: tuple[int, int]) -> Array:
 
 
 def _to_cells(image: Array, found: Array, window: tuple[int, int]) -> Array:
-    """The image with what was found in a window, [B, down, across, features], added to each of the window's cells."""
+    """Adds the features of windows, [B, down, across, features], to each of their cells in the image."""
     height, width = window
     batch, down, across, features = found.shape
     parts = image.reshape(batch, down, height, across, width, features)

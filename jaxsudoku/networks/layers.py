@@ -1,4 +1,4 @@
-"""Layers and heads that the networks share, and checks of their sizes."""
+"""Layers and heads shared by networks, and checks of their sizes."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .convolution import SizedConvolution
 #: Dtypes of the computation; parameters are always float32.
 Dtype = Literal["float32", "bfloat16"]
 
-#: Limits of sizes, above what is trained: a card that asks for more is refused before anything is made. Of so many
-#: layers the shapes of parameters take twenty seconds, which grow with the square.
+#: Limits of sizes, larger than any trained network; a card with larger ones is refused before anything is allocated.
+#: Computing the shapes of this many layers takes twenty seconds, a time that grows quadratically.
 MOST_WIDTH, MOST_DEPTH, MOST_TURNS = 1 << 14, 48, 10_000
-#: Numbers of features, of layers, and of turns over the same layers.
+#: Numbers of features, of layers, and of repetitions of layers.
 Width = Annotated[int, Range(1, MOST_WIDTH)]
 Depth = Annotated[int, Range(1, MOST_DEPTH)]
 Turns = Annotated[int, Range(1, MOST_TURNS)]
@@ -33,7 +33,7 @@ def check_divides(config: Any, divisor: str, *names: str) -> None:
     factor = getattr(config, divisor)
     for name in names:
         if (value := getattr(config, name)) % factor:
-            raise ValueError(f"{name} must be a multiple of {divisor}: {value} is none of {factor}")
+            raise ValueError(f"{name} must be a multiple of {divisor}: {value} is not a multiple of {factor}")
 
 
 def as_image(candidates: Array, dtype: DTypeLike) -> Array:
@@ -44,10 +44,10 @@ def as_image(candidates: Array, dtype: DTypeLike) -> Array:
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1, 2))
 def maximum(x: Array, axes: Sequence[int], keepdims: bool = False) -> Array:
-    """The maximum over axes, whose gradient goes to the first of equal elements.
+    """The maximum over axes, with a gradient that goes to the first of equal elements.
 
-    The gradient of ``x.max`` divides by the number of elements that are equal to the maximum. Where a compiler computes
-    ``x`` twice, with different rounding, there is none, and the gradient is NaN.
+    The gradient of ``x.max`` divides by the number of elements that are equal to the maximum. If a compiler computes
+    ``x`` twice, with different rounding, this number can be 0, and the gradient NaN.
     """
     return x.max(axes, keepdims=keepdims)
 
@@ -85,7 +85,7 @@ def linear(
 
 
 def to_logits(inputs: int, outputs: int, dtype: DTypeLike, rngs: nnx.Rngs) -> nnx.Linear:
-    """A linear layer over the last axis with float32 outputs, which are near zero before training."""
+    """A linear layer over the last axis, with float32 outputs that are near zero before training."""
     initial = nnx.initializers.variance_scaling(0.01, "fan_in", "normal")
     return nnx.Linear(inputs, outputs, kernel_init=initial, dtype=dtype, preferred_element_type=jnp.float32, rngs=rngs)
 
@@ -97,7 +97,7 @@ class PolicyHead(nnx.Module):
         self.out = to_logits(inputs, side, dtype, rngs)
 
     def __call__(self, features: Array) -> Array:
-        """Features [B, *cells, inputs], the cells on any number of axes, to float32[B, side, cells]."""
+        """Features [B, *cells, inputs], with any number of axes of cells, to float32[B, side, cells]."""
         logits = self.out(features)  # [B, *cells, side]
         return logits.reshape(logits.shape[0], -1, logits.shape[-1]).transpose(0, 2, 1)
 

@@ -1,4 +1,4 @@
-"""Networks of NNX modules that users bring, beside those of the registry."""
+"""Networks made from users' NNX modules, outside of the registry."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from .base import Forward, Network, NetworkModule, Outputs, Params
 
 
 def from_module(module: nnx.Module, board: Board, name: str | None = None) -> Network:
-    """A network of a module of your own, with the parameters that it has now.
+    """Makes a network from your own NNX module, with its current parameters.
 
-    Solvers, ``evaluate`` and a call take it as any other. Modules that differ in parameters alone share programs. It
-    is not in the registry, so ``save_network`` does not take it: save the module as Flax does.
+    It works with solvers and ``evaluate`` like any network. Modules that differ only in parameters share compiled
+    programs. It is not in the registry, so ``save_network`` does not accept it: save the module with Flax.
 
     Args:
-      module: an NNX module that keeps nothing but parameters (``nnx.Param``). Called with candidates
-        bool[B, side, cells] it returns the logits of the digits, floats [B, side, cells], and the log-odds that the
-        position has a solution, floats [B].
-      board: the board that it is for.
-      name: a name for messages; None for that of its class.
+      module: an NNX module whose only state is parameters (``nnx.Param``). Called with candidates bool[B, side, cells]
+        it returns the logits of the digits, floats [B, side, cells], and the log-odds that the position has a
+        solution, floats [B].
+      board: the board of the network.
+      name: a name for messages; None for the name of the class.
 
     Raises:
-      TypeError: no NNX module, or one with other state, such as statistics of a batch or keys.
-      ValueError: it cannot be called so, or returns anything else.
+      TypeError: not an NNX module, or one with other state, such as batch statistics or keys.
+      ValueError: calling it fails, or returns other values.
     """
     if not isinstance(module, nnx.Module):
         raise TypeError(f"a value of type {type(module).__name__}; it must be a flax.nnx.Module")
     name = name or type(module).__name__
     graph, state, *others = nnx.split(module, nnx.Param, ...)
     if jax.tree.leaves(others):
-        raise TypeError(f"{name} keeps state beside its parameters; networks must be pure")
+        raise TypeError(f"{name} has state besides its parameters; networks must be pure")
     params: Params = {"module": nnx.to_pure_dict(state)}
     leaves, tree = jax.tree.flatten(params["module"])
     kinds = tuple((jnp.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)
@@ -47,17 +47,17 @@ def from_module(module: nnx.Module, board: Board, name: str | None = None) -> Ne
     try:
         jax.eval_shape(network.apply, params, candidates)
     except (TypeError, ValueError, AttributeError) as error:
-        raise ValueError(f"{name} is no network for a board of {board}: {error}") from error
+        raise ValueError(f"{name} is not a network for {board}: {error}") from error
     return network
 
 
 @dataclasses.dataclass(frozen=True)
 class _NoSizes(Config):
-    """The config of a module that is made already."""
+    """The empty config of a user's module."""
 
 
 class _Own(NetworkModule):
-    """A module of a user, as an architecture without iterations."""
+    """A user's module as an architecture without iterations."""
 
     def __init__(self, module: nnx.Module) -> None:
         self.module = module
@@ -71,12 +71,12 @@ class _Own(NetworkModule):
 
 @dataclasses.dataclass(frozen=True)
 class _OwnForward(Forward):
-    """The forward pass of a module that comes with its parameters.
+    """The forward pass of a user's module.
 
     Attributes:
       graph: the module without its parameters.
-      tree: the structure of these.
-      kinds: their shapes and dtypes.
+      tree: the structure of the parameters.
+      kinds: the shapes and dtypes of the parameters.
     """
 
     graph: Any
@@ -84,9 +84,9 @@ class _OwnForward(Forward):
     kinds: tuple[Any, ...]
 
     def init(self, key: Array) -> Params:
-        raise TypeError("a module of your own comes with its parameters; make another, and a network from_module of it")
+        raise TypeError("your own module has its parameters already; make another one, and call from_module")
 
     def _make(self, key: Array) -> NetworkModule:
-        """The module with zeros, of which nothing but the structure is used."""
+        """The module with zeros as parameters; only its structure is used."""
         del key
         return _Own(nnx.merge(self.graph, jax.tree.unflatten(self.tree, [jnp.zeros(*kind) for kind in self.kinds])))

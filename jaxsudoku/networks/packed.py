@@ -1,8 +1,8 @@
-"""Open candidates of a batch packed into the leading rows of a matrix, so that the others are not computed.
+"""Packs the open candidates of a batch into the leading rows of a matrix, so that only these are computed.
 
-After rules a third of the candidates or fewer is open. A row is a candidate of one board of the batch: row
-``candidate * B + board``, which is the order of CubeNet's carry. Programs have fixed shapes, so the number of leading
-rows that are computed is that of the smallest of a few sizes that holds all open candidates, and their groups.
+After the rules at most a third of the candidates is open. A row is a candidate of one board of the batch: row
+``candidate * B + board``, the order of CubeNet's carry. Programs have fixed shapes, so the number of leading rows that
+are computed is the smallest of a few sizes that holds all open candidates and their groups.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from jax import Array, lax
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.house_tables import houses_of_cells
 
-#: The sizes of packings: shares of all rows, and of the groups of each family.
+#: Sizes of packings, as shares of all rows and of the groups of each family.
 _SIZES = ((0.14, 0.48), (0.26, 0.68), (0.36, 0.8), (1.0, 1.0))
 
-#: The fewest rows of which a part is computed; numbers of rows are multiples of ``_MULTIPLE``.
+#: Minimum number of rows for packing; numbers of computed rows are multiples of ``_MULTIPLE``.
 _FEWEST, _MULTIPLE = 700, 16
 
 
 class Family(NamedTuple):
-    """A family of groups: the groups that each row is in.
+    """A family of groups: the groups of each row.
 
     Attributes:
       size: the number of groups.
@@ -45,12 +45,12 @@ class Family(NamedTuple):
         return total
 
     def spread(self, x: Array) -> Array:
-        """The rows of groups [size, n] at each of their members, [N, n]; the sum where a row is in several groups."""
+        """Copies the features of groups [size, n] to their members [N, n]; their sum, for a row in several groups."""
         return functools.reduce(jnp.add, [x.at[group].get(mode="fill", fill_value=0) for group in self.groups])
 
 
 class Packing(NamedTuple):
-    """An order of the N rows of a batch, in which open candidates come first, and their groups.
+    """An order of the N rows of a batch with open candidates first, and their groups.
 
     Attributes:
       order: int32[N], the row at each place.
@@ -65,7 +65,7 @@ class Packing(NamedTuple):
     size: Array
 
     def switch(self, make: Callable[[int, Sequence[Family]], Callable[..., Any]], *operands: Any) -> Any:
-        """Applies the function that ``make`` makes of the number of leading rows to compute, and of their families."""
+        """Applies the function ``make(number of leading rows, their families)`` for this packing's size."""
         branches = []
         for rows, share in _sizes(len(self.order)):
             families = [Family(_number(family.size, share), family.groups[:, :rows]) for family in self.families]
@@ -85,7 +85,7 @@ def pack(board: Board, is_open: Array) -> Packing:
     candidate, lane = order // batch, order % batch
     families = []
     for (number, table), new in zip(listed, places[1:], strict=True):
-        groups = jnp.pad(new, (0, batch), constant_values=number * batch)  # of rows without a group
+        groups = jnp.pad(new, (0, batch), constant_values=number * batch)  # rows without a group
         families.append(Family(number * batch, groups[jnp.asarray(table)[:, candidate] * batch + lane]))
     fits = []
     for rows, share in _sizes(len(flat)):
@@ -95,8 +95,11 @@ def pack(board: Board, is_open: Array) -> Packing:
 
 
 def _places_of_open_first(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
-    """Orders in which rows with a flag come first, for each part bool[n]: their numbers int32[parts], and the place
-    int32[n] of each row. One cumulative sum for all parts, as it takes long to compile.
+    """Orders rows with a flag first, for each part bool[n].
+
+    Returns:
+      the number of flagged rows of each part, int32[parts], and the place int32[n] of each row of the parts. There is
+      one cumulative sum for all parts, as it takes long to compile.
     """
     ends = np.cumsum([len(flags) for flags in parts])
     total = jnp.cumsum(jnp.concatenate(parts), dtype=jnp.int32)
@@ -110,7 +113,7 @@ def _places_of_open_first(parts: Sequence[Array]) -> tuple[Array, list[Array]]:
 
 
 def _sizes(rows: int) -> list[tuple[int, float]]:
-    """Numbers of leading rows that may be computed, and the shares of the groups; the last is all."""
+    """Possible numbers of leading rows, and the shares of the groups; the last one is all."""
     if rows < _FEWEST:
         return [(rows, 1.0)]
     return [(min(-(-round(share * rows) // _MULTIPLE) * _MULTIPLE, rows), groups) for share, groups in _SIZES]
@@ -122,9 +125,9 @@ def _number(groups: int, share: float) -> int:
 
 @functools.lru_cache(maxsize=32)
 def _families(board: Board) -> list[tuple[int, np.ndarray]]:
-    """Of each family the number of groups and the groups of each candidate, int32[m, candidates].
+    """For each family, the number of groups and the groups of each candidate, int32[m, candidates].
 
-    They are cells, rows, columns, boxes if there are, and irregular houses. The number of groups stands for none.
+    Families are cells, rows, columns, boxes if there are any, and irregular houses; padded with the number of groups.
     """
     side, cells = board.side, board.cells
     digit, cell = np.divmod(np.arange(side * cells, dtype=np.int32), np.int32(cells))
@@ -146,9 +149,9 @@ def _families(board: Board) -> list[tuple[int, np.ndarray]]:
 
 @jax.custom_jvp
 def maximum_by_index(x: Array, group: Array, least: Array) -> Array:
-    """The maxima [G, n] of rows [N, n] by their groups int32[N], at least ``least`` [G, 1].
+    """The maxima [G, n] of rows [N, n] by group int32[N], at least ``least`` [G, 1].
 
-    The gradient goes to the first row that is equal to the maximum; none, if it is ``least``.
+    The gradient goes to the first row that is equal to the maximum, and to no row if the maximum is ``least``.
     """
     return jnp.broadcast_to(least, (len(least), x.shape[1])).at[group].max(x)
 

@@ -1,4 +1,4 @@
-"""The registry: every architecture by name."""
+"""The registry of network architectures by name."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Architecture:
     """An entry of the registry.
 
     Attributes:
-      name: the name that users give.
+      name: the architecture's name.
       summary: one line for the help text.
       module: the NNX class, constructed as ``module(config, board, rngs=rngs)``.
       config: frozen dataclass of its sizes, each with a default.
-      adjustable: fields of the config that may differ from those that a network was trained with.
-      any_board: whether the same parameters serve every board.
+      adjustable: fields of the config that may be changed after training.
+      any_board: whether the same parameters work on every board.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Architecture:
 _ARCHITECTURES = (
     Architecture(
         "cube",
-        "one feature vector a candidate, equivariant under all symmetries; any board",
+        "message passing between candidates, equivariant under all symmetries; any board",
         cube.CubeNet,
         cube.CubeConfig,
         adjustable=("iterations", "dtype"),
@@ -68,13 +68,13 @@ _ARCHITECTURES = (
     ),
     Architecture(
         "house_cnn",
-        "convolutions, the first as large as houses; boards with boxes",
+        "convolutions, the first with kernels of whole houses; boards with boxes",
         house_cnn.HouseCnn,
         house_cnn.HouseCnnConfig,
     ),
     Architecture(
         "house_resnet",
-        "residual blocks of convolutions as large as houses; boards with boxes",
+        "residual blocks with kernels of whole houses; boards with boxes",
         house_resnet.HouseResNet,
         house_resnet.HouseResNetConfig,
         adjustable=("repeats", "dtype"),
@@ -118,7 +118,7 @@ def for_board(network: Network, board: Board) -> Network:
     """The same network for another board.
 
     Raises:
-      ValueError: the boards differ, and the parameters of the architecture serve one board only.
+      ValueError: the boards differ, and the architecture's parameters are for one board only.
     """
     if network.board == board:
         return network

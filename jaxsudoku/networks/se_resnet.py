@@ -1,7 +1,7 @@
 """SeResNet, a residual network of 3x3 convolutions with squeeze and excitation.
 
-Blocks as in Hu et al. 2018, "Squeeze-and-Excitation Networks", with a shift beside the gate. A learned vector for each
-cell tells the convolutions where the cell lies, and so which houses it is in.
+Blocks as in Hu et al. 2018, "Squeeze-and-Excitation Networks", with a shift besides the gate. A learned vector for each
+cell encodes its position, and so its houses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SeResNetConfig(Config):
       width: channels of the blocks.
       reduction: factor by which squeezing narrows the channels; divides ``width``.
       head: channels of the policy head's convolution, and width of the value head.
-      groups: groups of channels that are normalised together; divides ``width`` and ``head``.
+      groups: number of groups of channels in group normalisation; divides ``width`` and ``head``.
       dtype: dtype of the computation, float32 or bfloat16.
     """
 
@@ -81,7 +81,7 @@ class Block(nnx.Module):
 
 
 class Excitation(nnx.Module):
-    """A gate and a shift of each channel, from the means of all channels over the board."""
+    """Squeeze and excitation: a gate and a shift of each channel, from the means of all channels over the board."""
 
     def __init__(self, config: SeResNetConfig, rngs: nnx.Rngs) -> None:
         squeezed = config.width // config.reduction

@@ -1,4 +1,4 @@
-"""Files of networks: parameters as safetensors, and beside them a card in JSON that describes the network.
+"""Saving and loading of networks: parameters as safetensors, with a JSON card that describes the network.
 
 The card has the architecture with its sizes, the board, the checksum of the parameters, and further facts such as data,
 seed, device, time and metrics. Loading refuses parameters that differ from their card.
@@ -33,20 +33,20 @@ from jaxsudoku.runtime.suggestions import did_you_mean
 from . import registry
 from .base import Forward, Network, Params
 
-#: Version of the layout of both files. Since version 2 a card has a checksum of its own; version 1 is still read.
+#: Version of the layout of both files. Since version 2 the card has its own checksum; version 1 can still be read.
 FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
 
-#: Dtypes of tensors, by their names in safetensors. Its reader for numpy does not know bfloat16.
+#: Dtypes of tensors, by their names in safetensors, whose numpy reader does not support bfloat16.
 _DTYPES = {"BF16": jnp.bfloat16, "F16": np.float16, "F32": np.float32, "F64": np.float64}
 
-#: Most causes that a message lists.
+#: Maximum number of causes in a message.
 _MOST = 3
 
 
 class NetworkFileError(ValueError):
-    """A file that is no network, or not the one on its card; the message names the file and the reason."""
+    """Raised if a file is not a network or does not match its card; the message names the file and the reason."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,11 +98,11 @@ class Card:
         except NetworkFileError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise NetworkFileError(f"{path}: no card of a network ({type(error).__name__}: {error})") from error
+            raise NetworkFileError(f"{path}: not a network's card ({type(error).__name__}: {error})") from error
         kinds = {"architecture": str, "config": dict, "parameters": int, "sha256": str, "jaxsudoku": str, "facts": dict}
         wrong = [name for name, kind in kinds.items() if type(getattr(card, name)) is not kind]
         if type(format) is not int or not 1 <= format <= FORMAT or wrong:
-            raise NetworkFileError(f"{path}: no card of a network (malformed: {', '.join(wrong) or 'format'})")
+            raise NetworkFileError(f"{path}: not a network's card (malformed: {', '.join(wrong) or 'format'})")
         return card
 
 
@@ -116,13 +116,13 @@ def save_network(
 ) -> Path:
     """Writes a network to PATH.safetensors, and its card to PATH.json.
 
-    Each file is replaced as a whole or not at all. If only the first is written, the old card does not fit it, and
-    loading fails.
+    Each file is replaced atomically. If only the first one is written, it does not match the old card, and loading
+    fails.
 
     Args:
       network: the network.
       path: the path, with or without the suffix of either file.
-      stored: dtype of the parameters in the file; bfloat16 takes half the space, and rounds them.
+      stored: dtype of the parameters in the file; bfloat16 takes half the space and rounds them.
       **facts: further facts for the card, such as data, seed, device, time and metrics; anything that JSON can hold.
 
     Returns:
@@ -138,9 +138,9 @@ def save_network(
     known = registry.NETWORKS.get(network.name)
     if known is None or known.module is not network.apply.module:
         words = f"a network by the name of {network.name} that is a {network.apply.module.__name__}"
-        raise ValueError(f"{words}; files hold those of the registry: save a module of your own as Flax does")
+        raise ValueError(f"{words}; only networks of the registry can be saved: save your own module with Flax")
     if wrong := _differences(network.apply.shapes(), names) or _not_finite(names):
-        raise ValueError(f"the parameters are none of this {network.name}: {wrong}")
+        raise ValueError(f"the parameters are not those of this {network.name}: {wrong}")
     if stored not in ("float32", "bfloat16"):
         raise ValueError(f"parameters are stored as float32 or bfloat16, not as {stored!r}")
     data = safetensors.numpy.save({name: np.array(leaf, jnp.dtype(stored), order="C") for name, leaf in names.items()})
@@ -191,7 +191,7 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
 
 
 def as_network(network: Network | str | os.PathLike[str], board: Board | None = None) -> Network:
-    """A network as it is, or loaded from a name or path.
+    """Returns a network unchanged, or loads it from a name or path.
 
     Raises:
       NetworkFileError: as in ``load_network``.
@@ -218,7 +218,7 @@ def read_card(network: str | os.PathLike[str], /) -> Card:
 
 
 def check_network(network: Network) -> None:
-    """Checks parameters that were made or changed by hand; those of ``load_network`` and ``make_network`` are valid.
+    """Checks parameters that users made or changed; those of ``load_network`` and ``make_network`` are valid.
 
     Raises:
       ValueError: an array is missing, of another shape than the architecture has, not of floats, or holds values that
@@ -234,7 +234,7 @@ def check_network(network: Network) -> None:
         if shape != shapes[name]:
             wrong.append(f"{name} is {list(shape)}, not {list(shapes[name])}")
         elif not jnp.issubdtype(kind, jnp.floating):
-            wrong.append(f"{name} is {kind}, and no floats")
+            wrong.append(f"{name} is {kind}, not floats")
     if causes := _listed(wrong) or _not_finite(names):
         raise ValueError(f"the parameters of this network {network.name} can't be used: {causes}")
 
@@ -285,14 +285,15 @@ def _described(card: Card, path: Traversable) -> tuple[Forward, Params]:
         names = {field.name for field in dataclasses.fields(architecture.config)}
         if odd := sorted(names.symmetric_difference(card.config)):
             raise ValueError(
-                f"the config of {card.architecture} has {', '.join(sorted(names))}; amiss: {', '.join(odd)}"
+                f"the config of {card.architecture} has {', '.join(sorted(names))}; "
+                f"missing or unknown: {', '.join(odd)}"
             )
         config = architecture.config(**{name: _hashable(value) for name, value in card.config.items()})
         forward = Forward(architecture.module, config, card.board)
         shapes = forward.shapes()
         size = sum(leaf.size for leaf in jax.tree.leaves(shapes))
         if size != card.parameters:
-            raise ValueError(f"such a network has {size:,} parameters, not {card.parameters:,}")
+            raise ValueError(f"a network of these sizes has {size:,} parameters, not {card.parameters:,}")
     except (ValueError, TypeError) as error:
         raise NetworkFileError(f"{path}: {error}") from error
     return forward, shapes
@@ -302,7 +303,7 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     """The parameters of a file; raises ``NetworkFileError`` unless they have the card's checksum and these shapes."""
     data = path.read_bytes()
     if (found := hashlib.sha256(data).hexdigest()) != card.sha256:
-        raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, on its card {card.sha256}")
+        raise NetworkFileError(f"{path}: truncated or altered; its sha256 is {found}, that of its card {card.sha256}")
     try:
         tensors = {
             name: np.frombuffer(part["data"], _DTYPES[part["dtype"]]).reshape(part["shape"])
@@ -311,10 +312,10 @@ def _read(path: Traversable, card: Card, shapes: Params) -> Params:
     except KeyError as error:
         raise NetworkFileError(f"{path}: tensors of dtype {error}, not of {', '.join(_DTYPES)}") from error
     except (safetensors.SafetensorError, ValueError) as error:
-        raise NetworkFileError(f"{path}: no safetensors file ({error})") from error
+        raise NetworkFileError(f"{path}: not a safetensors file ({error})") from error
     tensors = {name: one.astype(np.float32) if one.dtype == jnp.bfloat16 else one for name, one in tensors.items()}
     if wrong := _differences(shapes, tensors):
-        raise NetworkFileError(f"{path}: no {card.architecture} of these sizes: {wrong}")
+        raise NetworkFileError(f"{path}: not the parameters of {card.architecture} with these sizes: {wrong}")
     if wrong := _not_finite(tensors):
         raise NetworkFileError(f"{path}: {wrong}")
     names, structure = _named(shapes)
@@ -331,7 +332,7 @@ def _named(params: Params) -> tuple[dict[str, Any], Any]:
 def _unmatched(wanted: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
     """The names that only one of two mappings has, in words."""
     missing = [f"{name} is missing" for name in wanted if name not in given]
-    return missing + [f"{name} is none of its tensors" for name in given if name not in wanted]
+    return missing + [f"{name} is not one of its tensors" for name in given if name not in wanted]
 
 
 def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
@@ -349,7 +350,7 @@ def _differences(shapes: Params, tensors: Mapping[str, Any]) -> str:
 
 
 def _not_finite(tensors: Mapping[str, Any]) -> str:
-    """The tensors that hold values that are no finite float32, in words; empty if there are none."""
+    """The tensors with values that are not finite in float32, in words; empty if there are none."""
     wrong = []
     for name, tensor in tensors.items():
         with np.errstate(over="ignore"):

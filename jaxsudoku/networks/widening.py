@@ -1,7 +1,7 @@
-"""Wider networks that begin as the same function as a narrower one (Net2Net, Chen et al. 2016).
+"""Widening of trained CubeNets without changing the function (Net2Net, Chen et al. 2016).
 
-A trained CubeNet is copied into a larger one. What is new is random where it listens, and zero where it would change
-what was there, so training continues from where the narrower network stood.
+A trained CubeNet is copied into a larger one. New weights are random on the inputs of new features, and zero where they
+would change old features, so training continues from the narrower network's function.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ def can_widen(small: Any, large: Any) -> bool:
 
 
 def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Params:
-    """The parameters of a wider CubeNet that computes the same, up to rounding.
+    """The parameters of a wider CubeNet that computes the same function, up to rounding.
 
     Args:
-      params: those of a CubeNet of the sizes ``small``.
+      params: the parameters of a CubeNet of the sizes ``small``.
       small: its sizes.
       forward: the wider network.
-      key: a JAX key, of what is new.
+      key: a JAX key, for the new weights.
 
     Raises:
-      ValueError: the sizes don't allow it.
+      ValueError: the sizes can't be widened.
     """
     large = forward.config
     if not can_widen(small, large):
@@ -53,7 +53,7 @@ def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Pa
 
     def grown(path: tuple[Any, ...], new: Array, old: Array) -> Array:
         name = path[0].key
-        if name in ("norm", "final_norm"):  # features that are added count in the mean square
+        if name in ("norm", "final_norm"):  # new features are part of the mean square
             return new.at[: len(old)].set(old * math.sqrt(len(old) / len(new)))
         if name == "value_hidden" and new.ndim > 1:  # the mean of each feature, then the maximum of each
             halves = zip(jnp.split(new, 2), jnp.split(old, 2), strict=True)
@@ -68,7 +68,7 @@ def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Pa
 
 
 def _within(new: Array, old: Array) -> Array:
-    """A kernel or bias with an old one in its first rows and columns, whose outputs hear nothing of further inputs."""
+    """A kernel or bias with the old weights in its leading block, and zero weights from new inputs to old outputs."""
     if new.ndim > 1:
         new = new.at[..., old.shape[-2] :, : old.shape[-1]].set(0)
     return new.at[tuple(slice(length) for length in old.shape)].set(old)

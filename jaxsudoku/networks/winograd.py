@@ -1,6 +1,6 @@
-"""Convolutions with kernels of 3x3 by Winograd's minimal filtering, for a CPU.
+"""3x3 convolutions by Winograd's minimal filtering, for a CPU.
 
-A tile of 3x3 results takes 25 multiplications for each pair of channels, where the plain sum takes 81 (Winograd 1980;
+A tile of 3x3 results takes 25 multiplications per pair of channels; the plain sum takes 81 (Winograd 1980;
 Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks"). The tile's 5x5 pixels and the kernel are
 transformed, multiplied place by place, and transformed back: ``A ((G kernel G') * (B pixels B')) A'``. The
 multiplications of all tiles are 25 products of matrices. A board of 9x9 is nine tiles.
@@ -12,18 +12,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-#: Results on the side of a tile, and pixels that they need.
+#: Side of a tile, in results and in the pixels that they need.
 _TILE, _SEEN = 3, 5
 
-#: The transforms of a row of pixels (B), of a row of the kernel (G) and back (A): those of polynomials that are
-#: multiplied by their values at 0, 1, -1, 2 and infinity.
+#: The transforms of a row of pixels (B) and of the kernel (G), and the inverse one (A): multiplication of polynomials
+#: by their values at 0, 1, -1, 2 and infinity.
 _PIXELS = np.array([[2, -1, -2, 1, 0], [0, -2, -1, 1, 0], [0, 2, -3, 1, 0], [0, -1, 0, 1, 0], [0, 2, -1, -2, 1]])
 _KERNEL = np.array([[3, 0, 0], [-3, -3, -3], [-1, 1, -1], [1, 2, 4], [0, 0, 6]]) / 6
 _BACK = np.array([[1, 1, 1, 1, 0], [0, 1, -1, 2, 0], [0, 1, 1, 4, 1]])
 
 
 def convolve_3x3(framed: Array, kernel: Array) -> Array:
-    """A convolution in float32, whose result differs from the plain sum's by rounding.
+    """A convolution in float32; the result differs from the plain sum by rounding.
 
     Args:
       framed: [B, rows + 2, columns + 2, channel], the image with a frame of one pixel.
@@ -48,5 +48,5 @@ def convolve_3x3(framed: Array, kernel: Array) -> Array:
 
 
 def _twice(transform: np.ndarray, like: Array) -> Array:
-    """A transform of rows, applied to the rows and to the columns of a square whose values are in one axis."""
+    """Applies a transform of rows to the rows and to the columns of a square, which is stored along one axis."""
     return jnp.asarray(np.kron(transform, transform), like.dtype)

@@ -1,1 +1,1 @@
-"""Settings, files, locks, devices, processes, random numbers and progress: whatever knows of no puzzle."""
+"""Utilities independent of puzzles: settings, files, locks, devices, processes, random numbers and progress."""

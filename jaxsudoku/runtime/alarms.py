@@ -1,4 +1,4 @@
-"""XLA's alarm about slow compiling, which it logs as an error after two minutes: progress says that already."""
+"""Silences XLA's alarm about slow compilation, an error logged after two minutes; progress reports this already."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 
 from jaxsudoku.runtime.shared_context import SharedContext
 
-#: JAX's setting of what its own code and XLA log, and the name of each of XLA's levels.
+#: JAX's setting of the level at which JAX and XLA log, and its name for each of XLA's levels.
 _SETTING, _LEVELS = "jax_logging_level", ("INFO", "WARNING", "ERROR", "CRITICAL")
 #: Settings of JAX that log what is compiled.
 _LOGS = ("jax_log_compiles", "jax_explain_cache_misses")
@@ -22,10 +22,10 @@ _changed = False
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """A context in which XLA logs no alarm, unless the program has set what JAX logs.
+    """A context in which XLA does not log the alarm, unless the program has configured JAX's logging.
 
-    JAX's setting is global, so other errors that XLA logs meanwhile are not shown either; those of compiling and of
-    programs are raised. Contexts may be nested, and entered by several threads at once.
+    JAX's setting is global, so other errors that XLA logs meanwhile are hidden too; errors of compilation and of
+    programs are still raised. Contexts may be nested, and entered by several threads at once.
     """
     with _shared():
         yield
@@ -44,7 +44,7 @@ def _restore() -> None:
     global _changed
     if _changed and getattr(jax.config, _SETTING) == "CRITICAL":
         level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "1")
-        # the level of XLA, which the setting before leaves as it is
+        # XLA's own level, which the previous setting does not change
         jax.config.update(_SETTING, _LEVELS[min(int(level), 3)] if level.isdecimal() else "WARNING")
         jax.config.update(_SETTING, "NOTSET")
         if _before != "NOTSET":

@@ -1,4 +1,4 @@
-"""The type of arrays in annotations, numpy's or JAX's; traced ones are refused where a function runs on the host."""
+"""Types of array arguments, the check that they are not traced, and conversion by DLPack."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import jax
     import numpy as np
 
-    #: What public functions take and return: an array on the host, or one of JAX, traced ones included.
+    #: Arrays that public functions take and return: of numpy or JAX, including traced ones.
     AnyArray: TypeAlias = np.ndarray | jax.Array
 else:
     AnyArray = Any  # so that reading annotations loads no JAX
@@ -17,12 +17,12 @@ else:
 #: The CPU's number among the types of devices of DLPack.
 _DLPACK_CPU = 1
 
-#: What takes the place of functions that run on the host.
+#: Advice for error messages: alternatives to functions that run on the host.
 IN_JIT = "Inside jax.jit use jaxsudoku.exact.search, or a solver's run and solvers.judge"
 
 
 def check_on_host(values: Any, name: str, instead: str = IN_JIT) -> None:
-    """Raises TypeError if the values are traced, for functions that run on the host.
+    """Raises TypeError if the values are traced; for functions that run on the host.
 
     Args:
       values: anything.
@@ -38,9 +38,9 @@ def check_on_host(values: Any, name: str, instead: str = IN_JIT) -> None:
 
 
 def from_dlpack(values: Any) -> Any:
-    """An array of another library as one of numpy, or of JAX if it is on an accelerator; anything else as it is.
+    """Converts another library's array to numpy, or to JAX if it is on an accelerator; returns anything else unchanged.
 
-    Memory is shared, not copied. Arrays of numpy and JAX are returned as they are, and what ``numpy.asarray`` takes.
+    Memory is shared, not copied. Arrays of numpy and JAX, and anything that ``numpy.asarray`` takes, are unchanged.
     """
     import numpy as np
 

@@ -25,9 +25,9 @@ from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.escapes import shown
 from jaxsudoku.runtime.shared_context import SharedContext
 
-#: The environment variable that turns the cache off for the library's programs if it is 0.
+#: Environment variable that turns the cache of the library's programs off if it is 0.
 SWITCH = "JAXSUDOKU_CACHE"
-#: The least compile time of a program that is cached, in seconds; half of JAX's default.
+#: Minimum compile time of programs that are cached, in seconds; half of JAX's default.
 _SECONDS = 0.5
 
 _FOLDER, _ENABLED = "jax_compilation_cache_dir", "jax_enable_compilation_cache"
@@ -36,7 +36,7 @@ _DEFAULT_LEAST = 1.0
 #: JAX's warning for every program that it cannot write.
 _UNWRITTEN = "Error writing persistent compilation cache entry"
 
-#: JAX's settings that are changed at the moment: name to (the value before, the library's value).
+#: JAX's settings that are changed at present: name to (previous value, the library's value).
 _changed: dict[str, tuple[Any, Any]] = {}
 _warned: set[str] = set()
 
@@ -69,11 +69,11 @@ def folder() -> str | None:
 def fault(path: str) -> tuple[str, bool]:
     """Checks a folder for the cache, and creates it for this user alone if it is missing.
 
-    Of the user's cache directory it is checked who may write to it. A folder that JAX's settings name may be shared on
-    purpose, and URLs of buckets are left to JAX.
+    The user's cache directory must not be writable by others. A folder named by JAX's settings may be shared on
+    purpose, so its permissions are not checked, and URLs of buckets are left to JAX.
 
     Returns:
-      a message, "" if all is well; and whether the folder is to be used.
+      a message, "" without a fault; and whether the folder can be used.
     """
     if "://" in path:
         return "", True
@@ -81,17 +81,17 @@ def fault(path: str) -> tuple[str, bool]:
         os.makedirs(path, mode=0o700, exist_ok=True)
         writers = _other_writers(os.stat(path)) if path == _user_folder() else ""
     except OSError as error:
-        return f"{path}: {error.strerror}: compiled kernels can't be kept, so every start compiles anew", False
+        return f"{path}: {error.strerror}: compiled kernels can't be cached, so every start compiles them again", False
     if writers:
-        risk = "and compiled kernels in it would be run: it is not used, so every start compiles anew"
-        return f"{path}: {writers}, {risk}; remove it, and it is made again", False
+        risk = "and compiled kernels in it would be run: it is not used, so every start compiles them again"
+        return f"{path}: {writers}, {risk}; remove it, and it is created again", False
     if not os.access(path, os.W_OK | os.X_OK):
-        return f"{path}: not writable: only kernels that it has already start at once", True
+        return f"{path}: not writable: new kernels can't be cached", True
     return "", True
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Who else may have written to a folder, in words; "" if nobody. Always "" where the system has no owners."""
+    """Describes other users who can write to a folder; "" if there are none or the system has no owners."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid not in (os.geteuid(), 0):
@@ -125,7 +125,7 @@ def _turn_on() -> None:
         if not usable:
             return
         _change(_FOLDER, path)
-        compilation_cache.reset_cache()  # else JAX goes on with the folder that it used first
+        compilation_cache.reset_cache()  # otherwise JAX keeps using its first folder
     if getattr(jax.config, _LEAST) == _DEFAULT_LEAST and _LEAST.upper() not in os.environ:
         _change(_LEAST, _SECONDS)
 

@@ -1,4 +1,4 @@
-"""The devices of this process: which are used, their memory and cores, and the compiler's options for them."""
+"""The devices of this process: selection, kinds, memory, cores and compiler options."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import jax
 
 from jaxsudoku.runtime import forks
 
-#: The lowest compute capability of NVIDIA GPUs for which Pallas' Mosaic compiles, that of the H100. For others it ends
-#: the process.
+#: The lowest compute capability of NVIDIA GPUs that Pallas' Mosaic supports, that of the H100. On others it ends the
+#: process.
 _MOSAIC = 9
 
 
@@ -25,9 +25,9 @@ def compiler_options(platform: str | None = None, one_thread: bool = False) -> d
     hundred times slower. Other platforms need none.
 
     Args:
-      platform: the devices'; None for the default backend.
-      one_thread: whether a CPU runs each call of the program in one thread, which suits programs of many short loops
-        that are called from a thread a core: to share these loops among threads takes longer than to run them.
+      platform: platform of the devices; None for the default backend.
+      one_thread: whether a CPU runs each call of the program in one thread. It suits programs of many short loops that
+        are called from one thread per core, as distributing short loops over threads takes longer than running them.
     """
     platform = platform or jax.default_backend()
     if platform != "cpu":
@@ -36,7 +36,7 @@ def compiler_options(platform: str | None = None, one_thread: bool = False) -> d
     passes = ["cse_barrier_expander"] if jax.__version_info__ < (0, 11) else []
     passes += ["cpu-parallel-task-assigner"] if one_thread else []
     if passes:
-        # an option replaces the flag of its name, so what the flag disables is repeated
+        # an option overrides the XLA flag of its name, so passes that the flag disables are repeated
         named = re.findall(r"--xla_disable_hlo_passes=(\S+)", os.environ.get("XLA_FLAGS", ""))
         options["xla_disable_hlo_passes"] = ",".join([*passes, *named])
     return options
@@ -51,7 +51,7 @@ def quick_options() -> dict[str, str]:
 
 
 def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]:
-    """The given devices, or all that this process has of the default backend.
+    """The given devices, or by default all local devices of the default backend.
 
     Raises:
       ValueError: an empty sequence, or anything but devices.
@@ -71,7 +71,7 @@ def used_devices(devices: Sequence[jax.Device] | None) -> tuple[jax.Device, ...]
 
 
 def kind(device: jax.Device) -> str:
-    """A device's platform, for settings: "cpu", "tpu", "gpu", or "other gpu" where Pallas' Mosaic does not compile."""
+    """Kind of a device, for settings: "cpu", "tpu", "gpu", or "other gpu" if Pallas' Mosaic doesn't support it."""
     if device.platform != "gpu":
         return device.platform
     major = str(getattr(device, "compute_capability", "")).partition(".")[0]
@@ -80,12 +80,12 @@ def kind(device: jax.Device) -> str:
 
 @functools.cache
 def compiles_for_gpus() -> bool:
-    """Whether jax's CUDA plugin is installed, by which a process compiles for NVIDIA GPUs that it does not have."""
+    """Whether jax's CUDA plugin is installed, so that a process without a GPU can compile for NVIDIA GPUs."""
     return any(importlib.util.find_spec(f"jax_cuda{version}_plugin") for version in (12, 13))
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on."""
+    """Number of cores that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

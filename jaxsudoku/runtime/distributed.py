@@ -1,7 +1,7 @@
-"""Several processes of one program: their start, barriers, and their end.
+"""Programs of several processes: start, barriers and end.
 
-A thin layer over ``jax.distributed``, whose coordination service runs in process 0. Nothing here communicates by
-collectives of devices, so a barrier has a timeout and a failure has a message.
+A thin layer over ``jax.distributed``, whose coordination service runs in process 0. It uses no collectives of devices,
+so barriers have timeouts and failures have messages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NoReturn
 
 import jax
 
-# JAX has no public way to the client of the coordination service; its own multihost_utils takes this one.
+# JAX has no public API for the client of the coordination service; its own multihost_utils uses this one.
 from jax._src.distributed import global_state
 
 from jaxsudoku.runtime.settings import whole_number
@@ -23,7 +23,7 @@ from jaxsudoku.runtime.settings import whole_number
 #: Seconds without a heartbeat after which a process is dead. JAX then ends all others.
 HEARTBEAT_TIMEOUT = 20
 
-#: Seconds beyond that until a death is known in all processes.
+#: Further seconds until all processes know of a death.
 _NOTICE = 5
 
 #: The heartbeat timeout of this process.
@@ -47,7 +47,7 @@ def start(
     Without arguments JAX finds the other processes: in a SLURM job, under Open MPI, and on a TPU pod. Otherwise give
     the first three. On CPUs collectives are gloo's, JAX's default.
 
-    From then on the processes share their fate:
+    From then on a failure of one process ends all:
 
     - A process that is killed, or whose machine is lost, ends all others within ``heartbeat_timeout`` seconds and a few
       more. JAX writes the reason to their standard error: "The following tasks are unhealthy" and the numbers of the
@@ -62,7 +62,7 @@ def start(
       coordinator: "host:port" of process 0, any free port there; the other processes connect to it.
       processes: the number of processes.
       process: the number of this process, from 0.
-      timeout: seconds to wait for all processes to join. JAX ends a process that waits longer, with "Deadline
+      timeout: seconds to wait until all processes have joined. JAX ends a process that waits longer, with "Deadline
         Exceeded".
       heartbeat_timeout: seconds without a heartbeat after which a process is dead.
       shutdown_timeout: seconds that a process waits at its exit for the others.
@@ -110,7 +110,7 @@ def start(
         if coordinator is not None:
             raise
         raise ValueError(
-            "JAX finds no other processes: this is no SLURM job, no program of Open MPI and no TPU pod. Give "
+            "JAX finds no other processes: this is not a SLURM job, an Open MPI program or a TPU pod. Give "
             "coordinator='host:port' of process 0, processes= and process="
         ) from error
     _heartbeat_timeout = heartbeat_timeout
@@ -118,24 +118,24 @@ def start(
 
 
 def is_first() -> bool:
-    """Whether this process is process 0, the one that writes files; True in a program of one process."""
+    """Whether this is process 0, which writes files; True in a program of one process."""
     return jax.process_index() == 0
 
 
 def barrier(name: str, timeout: float) -> None:
-    """Waits until all processes have come to the barrier of this name; at once in a program of one process.
+    """Waits until all processes have reached the barrier of this name; returns at once in a program of one process.
 
-    The coordination service counts the processes, not a collective of the devices. A name may be used again, by all
-    processes equally often. After a timeout the processes are no longer in step: end the program.
+    Uses the coordination service, not a collective of devices. A name may be used again, equally often in all
+    processes. After a timeout the processes are out of step: end the program.
 
     Args:
       name: the name, the same in all processes.
       timeout: seconds to wait.
 
     Raises:
-      TimeoutError: some processes did not come in time; the message has their numbers. A process that comes too late
-        gets it at once.
-      RuntimeError: process 0, where the coordination service runs, has ended.
+      TimeoutError: some processes did not arrive in time; the message has their numbers. Raised at once in a process
+        that arrives after the timeout.
+      RuntimeError: process 0, which runs the coordination service, has ended.
     """
     client = global_state.client
     if client is None or global_state.num_processes == 1:
@@ -161,22 +161,22 @@ def _why(place: str, name: str, timeout: float) -> Exception:
         return RuntimeError(f"barrier {name!r}: process 0, the coordinator, can't be reached; it has ended")
     missing = [str(process) for process in range(global_state.num_processes) if process not in arrived]
     if not missing:
-        return TimeoutError(f"barrier {name!r}: process {global_state.process_id} came when others waited no longer")
+        return TimeoutError(f"barrier {name!r}: process {global_state.process_id} arrived after the others' timeout")
     which = f"process {missing[0]} has" if len(missing) == 1 else f"processes {', '.join(missing)} have"
-    return TimeoutError(f"barrier {name!r}: {which} not come within {timeout:g} s")
+    return TimeoutError(f"barrier {name!r}: {which} not arrived within {timeout:g} s")
 
 
 def end_at_once(status: int = 1, error: BaseException | None = None) -> NoReturn:
-    """Ends this process without waiting for the others, which JAX then ends as if it had been killed.
+    """Ends this process without waiting for the others; JAX then ends the others, as after a kill.
 
-    For failures: an ordinary exit, ``sys.exit`` too, waits for the others, and they may be waiting for this process.
+    For failures: an ordinary exit, including ``sys.exit``, waits for the others, which may be waiting for this process.
     Functions registered with ``atexit`` are not called.
 
     Args:
       status: the exit status.
-      error: the failure, if it is an exception. An error of XLA or gloo may come from the death of another process, by
-        which a collective has failed. JAX then ends this process, and says which one has died; so it is left the time
-        for that, the heartbeat timeout and a few seconds.
+      error: the failure, if it is an exception. An error of XLA or gloo may be a collective that failed because another
+        process died. In this case the function first waits for the heartbeat timeout and a few seconds, in which JAX
+        reports the dead process and ends this one.
     """
     try:
         if global_state.num_processes > 1 and _is_communication(error):
@@ -190,7 +190,7 @@ def end_at_once(status: int = 1, error: BaseException | None = None) -> NoReturn
 
 
 def _is_communication(error: BaseException | None) -> bool:
-    """Whether a failed collective may be the error, or what caused it."""
+    """Whether the error or one of its causes may be a failed collective."""
     while error is not None:
         # gloo's errors in a program that is computed at once are ValueErrors
         if isinstance(error, jax.errors.JaxRuntimeError) or "Gloo" in str(error):
@@ -200,7 +200,7 @@ def _is_communication(error: BaseException | None) -> bool:
 
 
 def _end_at_failures() -> None:
-    """Lets an uncaught exception end this process at once, after it is shown."""
+    """Makes an uncaught exception end this process at once, after printing it."""
     show = sys.excepthook
 
     def fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -1,6 +1,6 @@
-"""Texts from outside, such as file names, made safe to show: on a terminal, and in XML and HTML. No JAX.
+"""Escapes untrusted texts, such as file names, for terminals, XML and HTML. No JAX.
 
-Characters that act on a terminal, hide or reorder what is shown, or that XML can't hold are written as escapes, such as
+Characters that control a terminal, hide or reorder text, or are invalid in XML are written as escapes, such as
 ``\\x1b``. These are control characters, line and paragraph separators, embeddings, overrides and isolates of
 bidirectional text, halves of surrogate pairs (bytes of a name that is not UTF-8) and the noncharacters of XML 1.0.
 """
@@ -24,7 +24,7 @@ def shown(text: str) -> str:
 
 
 def markup(text: str) -> str:
-    """A text as XML and HTML, for the content of elements and for attributes in quotes of either kind."""
+    """Escapes a text for XML and HTML: the content of elements, and attributes in single or double quotes."""
     return html.escape(text if text.isprintable() else _IN_MARKUP.sub(_escape, text))
 
 

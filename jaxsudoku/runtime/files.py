@@ -1,4 +1,4 @@
-"""Files written atomically and checked by their checksums, and JSON read strictly, with a checksum of its own."""
+"""Atomic writes, checksums of files, and strict JSON with a checksum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import io
     from importlib.resources.abc import Traversable
 
-#: Limits of a JSON file: bytes, and nested levels of objects and lists.
+#: Limits of a JSON file: its bytes and its nesting depth.
 MOST_BYTES, MOST_LEVELS = 1 << 28, 32
 
 #: The field of a JSON object that holds the checksum of the others.
@@ -22,10 +22,10 @@ CHECKSUM = "checksum"
 
 
 class JsonError(ValueError):
-    """Bytes that are not an acceptable JSON object; the message gives the cause, but not the file."""
+    """Raised for bytes that are not a valid JSON object; the message gives the cause, but not the file."""
 
 
-#: Suffix of the files that are written until they are whole and then renamed; existing ones are replaced.
+#: Suffix of temporary files, which are renamed when complete; existing ones are replaced.
 TEMPORARY = ".jaxsudoku-tmp"
 
 
@@ -38,7 +38,7 @@ def check_folder(path: Path) -> None:
 def write_file(path: Path, data: bytes, durable: bool = True) -> None:
     """Writes a file atomically: after a crash it has either its new or its old contents.
 
-    If it is not ``durable``, that holds after a crash of the process, not after one of the machine.
+    Without ``durable`` this holds for a crash of the process, not of the machine.
 
     A device or a pipe is written directly. A symbolic link stays, and the file that it points to is written.
 
@@ -76,7 +76,7 @@ def sha256_of(file: io.BufferedIOBase) -> str:
 
 
 def is_intact(file: io.BufferedIOBase, size: int, sha256: str) -> bool:
-    """Whether an open file has a size and a checksum, which is computed if the size is right."""
+    """Whether an open file has this size and checksum; a file of another size is not read."""
     if file.seek(0, os.SEEK_END) != size:
         return False
     file.seek(0)
@@ -95,7 +95,7 @@ def read_json(path: Path | Traversable) -> dict[str, Any]:
 
 
 def parse_json(data: bytes) -> dict[str, Any]:
-    """Parses a JSON object strictly: what is ambiguous or would lose information is refused.
+    """Parses a JSON object strictly: refuses ambiguous input and values that would lose information.
 
     Raises:
       JsonError: too many bytes, not UTF-8, not JSON, a name that occurs twice in an object, NaN or infinity, a number
@@ -135,14 +135,14 @@ def with_checksum(fields: dict[str, Any]) -> bytes:
 
 
 def check_checksum(fields: dict[str, Any]) -> None:
-    """Removes the checksum from the fields of a JSON object that ``with_checksum`` wrote, and compares it.
+    """Removes and verifies the checksum of a JSON object that ``with_checksum`` wrote.
 
     Raises:
-      JsonError: there is none, or it does not match the fields.
+      JsonError: the checksum is missing or does not match the fields.
     """
     written = fields.pop(CHECKSUM, None)
     if written != _checksum(fields):
-        raise JsonError(f"altered: the {CHECKSUM} is not that of the other fields")
+        raise JsonError(f"altered: the {CHECKSUM} does not match the other fields")
 
 
 def parse_checked(data: bytes) -> dict[str, Any]:
@@ -152,13 +152,13 @@ def parse_checked(data: bytes) -> dict[str, Any]:
     return fields
 
 
-#: Types of JSON's values in words, and a number that is too large.
+#: Names of types for messages, and the upper bound of integers.
 _KINDS = {int: "a whole number from 0 to 2**63 - 1", str: "a text", list: "a list", dict: "an object"}
 _MOST = 1 << 63
 
 
 def field(fields: dict[str, Any], name: str, kind: type) -> Any:
-    """A field of a JSON object, which must be there and of a type: int, str, list or dict.
+    """A required field of a JSON object, of type int, str, list or dict.
 
     Raises:
       JsonError: it is missing, of another type, or a number that is negative or does not fit 64 bits.

@@ -1,4 +1,4 @@
-"""The files of a folder of parts, on this machine or at a URL: names, atomic writes, locks."""
+"""File access for folders of parts, on this machine or at a URL: names, atomic writes, locks."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .files import TEMPORARY, write_file
 from .locks import SUFFIX, OutputLock, check_unlocked
 from .urls import file_system
 
-#: The folder in which parts are written.
+#: Subfolder for parts that are being written.
 WORK = ".work"
 
 
 class LocalFolder:
-    """A folder of this machine, or of a file system that all machines share."""
+    """A folder on this machine, or on a file system that all machines share."""
 
     def __init__(self, path: Path, durable: bool) -> None:
         self._path, self._durable = path, durable
 
     def names(self) -> list[str]:
-        """The names of the files, without the lock and what is written only in part."""
+        """The names of the files, without the lock and unfinished files."""
         if not self._path.exists():
             return []
         names = (entry.name for entry in self._path.iterdir())
@@ -52,7 +52,7 @@ class LocalFolder:
         os.replace(path, self._path / name)
 
     def remove(self, names: Sequence[str]) -> None:
-        """Removes files, and what is written only in part."""
+        """Removes these files and all unfinished files."""
         for name in names:
             (self._path / name).unlink()
         for leftover in self._path.glob(f"*{TEMPORARY}"):
@@ -77,7 +77,7 @@ class LocalFolder:
 
 
 class RemoteFolder:
-    """A folder at a URL. Objects appear there when they are whole; there are no locks."""
+    """A folder at a URL. Objects appear there only when complete; there are no locks."""
 
     def __init__(self, url: str) -> None:
         self._system, path = file_system(url)
@@ -90,7 +90,7 @@ class RemoteFolder:
         return sorted(str(path).rpartition("/")[2] for path in self._system.ls(self._path, detail=False))
 
     def check_unlocked(self) -> None:
-        """Nothing: there are no locks."""
+        """Does nothing, as there are no locks."""
 
     def open(self, name: str) -> io.BufferedIOBase:
         file: io.BufferedIOBase = self._system.open(f"{self._path}/{name}", "rb")

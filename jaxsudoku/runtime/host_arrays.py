@@ -1,7 +1,7 @@
-"""Large arrays on the host, and results that come to it from a device.
+"""Large arrays on the host, with reused memory, and copies of results from devices.
 
-Memory that dropped arrays leave is used again, as new pages cost more than filling them. Results come to page-locked
-memory, which an accelerator writes at the full rate of its connection; to other memory it takes several times as long.
+Memory of dropped arrays is reused, as new pages cost more than filling them. Results are copied to page-locked memory,
+which an accelerator writes at the full rate of its connection; copies to other memory take several times as long.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import jax
 import numpy as np
 
-#: JAX's kind of memory that is page-locked.
+#: JAX's name for page-locked memory.
 _PAGE_LOCKED = "pinned_host"
 
-#: The fewest bytes of memory that are worth being kept, and the most that are kept in all.
+#: Minimum size of memory that is kept for reuse, and maximum of all kept memory, in bytes.
 _LARGE, _MOST = 1 << 20, 1 << 28
 
 _left: list[np.ndarray] = []
@@ -25,16 +25,16 @@ _lock = threading.RLock()  # an array may be dropped at any time, also by the th
 
 
 class _Holder:
-    """What numpy takes for the owner of memory, and asks where that is."""
+    """Owner of memory, from which numpy makes an array (``__array_interface__``)."""
 
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
 
 
 def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """An array of undefined values, as ``numpy.empty``; a large one over memory that an earlier one has left.
+    """An uninitialized array, as ``numpy.empty``; a large one reuses the memory of a dropped array.
 
-    When the array and all views of it are dropped, its memory is kept for others, up to 256 MiB in all.
+    When the array and all views of it are dropped, its memory is kept for reuse, up to 256 MiB in all.
     """
     dtype = np.dtype(dtype)
     size = math.prod(shape) * dtype.itemsize
@@ -49,7 +49,7 @@ def empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 def _keep(memory: np.ndarray) -> None:
-    """Keeps memory, and drops what has been kept longest where it is too much."""
+    """Keeps memory for reuse; frees the oldest kept memory above the maximum."""
     with _lock:
         _left.append(memory)
         while sum(each.nbytes for each in _left) > _MOST:
@@ -57,19 +57,19 @@ def _keep(memory: np.ndarray) -> None:
 
 
 def writable(array: np.ndarray) -> np.ndarray:
-    """An array over the memory of a read-only one, such as JAX's, that nothing else reads."""
+    """A writable array over the memory of a read-only one, such as JAX's, that has no other readers."""
     holder: Any = _Holder({**array.__array_interface__, "data": (array.ctypes.data, False)})
     holder.array = array
     return np.asarray(holder)
 
 
 def page_locks(device: jax.Device) -> bool:
-    """Whether a device is an accelerator that writes to page-locked memory of the host."""
+    """Whether a device is an accelerator that can write to page-locked memory of the host."""
     return device.platform != "cpu" and _PAGE_LOCKED in {memory.kind for memory in device.addressable_memories()}
 
 
 def fetched(arrays: Any, page_locked: bool) -> Any:
-    """A pytree of JAX arrays as read-only numpy arrays. All copies begin at once, and none is made on a CPU.
+    """Copies a pytree of JAX arrays to read-only numpy arrays, all at the same time; no copies on a CPU.
 
     Args:
       arrays: the arrays, each on one device.

@@ -15,11 +15,11 @@ import sys
 import weakref
 from types import TracebackType
 
-#: Ends the names of lock files.
+#: Suffix of lock files.
 SUFFIX = ".jaxsudoku-lock"
 #: Environment variable that turns locks off if it is "off".
 SWITCH = "JAXSUDOKU_LOCKS"
-#: The beginning of every lock file; a file with other contents is never changed.
+#: First bytes of every lock file; files with other contents are never changed.
 _MARK = b"jaxsudoku lock: "
 
 if sys.platform == "win32":
@@ -58,8 +58,8 @@ class OutputLock:
 
     Raises:
       BlockingIOError: the output is locked; the message says by which process, on which machine, and since when.
-      FileExistsError: the lock's path is a file that is not a lock.
-      OSError: the lock file can't be made, or the file system has no locks.
+      FileExistsError: the file at the lock's path is not a lock.
+      OSError: the lock file can't be created, or the file system has no locks.
     """
 
     def __init__(self, target: str | os.PathLike[str]) -> None:
@@ -170,7 +170,7 @@ def _holder(file: int) -> str:
 
 
 def _release(file: int | None, path: str, process: int) -> None:
-    # a forked process has the descriptor, but not the lock
+    # a forked process inherits the descriptor, but not the lock
     if file is None or process != os.getpid():
         return
     mine = _is_at(file, path)

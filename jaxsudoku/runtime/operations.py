@@ -1,4 +1,4 @@
-"""Operations on arrays of any kind."""
+"""Operations on pytrees of arrays: optimization barriers, selection, and functions of single items."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _T = TypeVar("_T")
 
 
 def fence(values: _T) -> _T:
-    """An optimization barrier: without it XLA would fuse and compute a shared value again for each of its readers."""
+    """An optimization barrier: without it XLA would fuse a shared value into each reader and recompute it."""
     return lax.optimization_barrier(values)
 
 
 def cpu_fence(values: _T) -> _T:
-    """``fence`` on a CPU alone: on an accelerator computing again is cheaper than another pass through memory."""
+    """``fence`` on a CPU only: on an accelerator recomputing is cheaper than another pass through memory."""
     return lax.platform_dependent(values, cpu=lax.optimization_barrier, default=lambda values: values)
 
 
@@ -32,8 +32,8 @@ def select(chosen: Array, one: _T, other: _T) -> _T:
 
 
 def single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of batches as one of single items: ``jax.vmap`` of it is the function itself on the whole batch."""
-    function = jax.jit(function)  # keeps its constants to itself: a vmapped lax.cond would give them an axis
+    """Turns a function of batches into one of single items; its ``jax.vmap`` calls the function on the whole batch."""
+    function = jax.jit(function)  # closes over its constants: a vmapped lax.cond would batch them
 
     @jax.custom_batching.custom_vmap
     def one(*items: Any) -> Any:

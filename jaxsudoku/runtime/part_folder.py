@@ -1,15 +1,15 @@
-"""Folders of parts: outputs that are made part by part, and resumed after a kill at any moment.
+"""Folders of parts: outputs written part by part, which can be resumed after a kill at any moment.
 
 ::
 
-    manifest.json      what the folder holds; once all parts are there, with their records
+    manifest.json      a description of the output; when all parts are finished, with their records
     part-00000.csv     the first part, and so on
-    part-00000.json    the record of a part; removed when all parts are there
-    .work/             parts that are being written; removed when all parts are there
+    part-00000.json    the record of a part; removed when all parts are finished
+    .work/             parts that are being written; removed when all parts are finished
 
-A part is written elsewhere and moved to its place when it is whole, and then its record is written. So a part with a
-record is whole. A part without a record is made again, as is one that is missing or whose checksum is not that of its
-record. Jobs of several workers, data sets and Parquet outputs are such folders; each has a ``Manifest``.
+A part is written in ``.work``, moved to its place when complete, and then its record is written. So a part with a
+record is complete. A part is made again if its record or file is missing or its checksum does not match. Jobs of
+several workers, data sets and Parquet outputs are such folders; each has a ``Manifest``.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .files import MOST_BYTES, JsonError, field, is_intact, parse_checked, sha25
 from .folder_files import LocalFolder, RemoteFolder
 from .urls import is_url
 
-#: The most parts that a message names.
+#: Maximum number of parts named in a message.
 _NAMED = 5
 #: The fields of a record, and their types.
 _RECORD = {"file": str, "bytes": int, "sha256": str, "details": dict}
 
 
 class ResumeError(ValueError):
-    """An output can't be resumed with this input; it was left unchanged."""
+    """Raised if an output can't be resumed with this input; the output is left unchanged."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Record:
-    """A finished part.
+    """Record of a finished part.
 
     Attributes:
       file: the name of its file.
       bytes, sha256: size and checksum of the file.
-      details: what is known of its contents, as values of JSON; with an "error" the part is made again.
+      details: facts about its contents, as JSON values; a part with an "error" is made again.
     """
 
     file: str
@@ -55,7 +55,7 @@ class Record:
 
     @classmethod
     def read(cls, fields: dict[str, Any], file: str) -> Record:
-        """The record of a part that is called ``file``; raises JsonError if it is none."""
+        """The record of the part ``file`` from JSON fields; raises JsonError if they are not such a record."""
         record = cls(**{name: field(fields, name, kind) for name, kind in _RECORD.items()})
         if record.file != file:
             raise JsonError(f"a record of {record.file!r:.60}, not of {file}")
@@ -74,13 +74,13 @@ def record_of_file(path: str, name: str, details: dict[str, Any]) -> Record:
 
 
 class Manifest(Protocol):
-    """What a folder of parts holds.
+    """Description of the output in a folder of parts: its kind, settings and number of parts.
 
     Attributes:
-      noun: what the parts are together, such as "job".
-      unfinished, finished: the names of the manifest's file while parts are missing, and when all are there.
-      parts: the number of parts; None if it is not known before all are made.
-      error: what is raised if the folder holds something else.
+      noun: the kind of output, for messages, such as "job".
+      unfinished, finished: names of the manifest's file while parts are missing, and when all are finished.
+      parts: the number of parts; None if it is unknown before all are made.
+      error: the exception to raise if the folder holds another output.
     """
 
     @property
@@ -98,7 +98,7 @@ class Manifest(Protocol):
         """The name of the file of a part."""
 
     def encode(self, records: Sequence[Record] | None = None) -> bytes:
-        """The contents of the manifest's file, with the records of all parts when these are there."""
+        """The contents of the manifest's file, with the records of all parts if they are finished."""
 
     def compare(self, data: bytes, name: str) -> tuple[list[str], list[Record]]:
         """Compares the manifest in a file with this one.
@@ -108,10 +108,10 @@ class Manifest(Protocol):
           name: its path or URL, for messages.
 
         Returns:
-          The differences in words, and the records that it lists, in the order of the parts.
+          The differences in words, and the listed records, in the order of the parts.
 
         Raises:
-          ValueError: of the kind ``error``: it is damaged, or no manifest of this kind; the message names the file.
+          ValueError: of type ``error``: the file is damaged or not such a manifest; the message names it.
         """
 
 
@@ -140,11 +140,11 @@ def _shown(value: Any, longest: int = 60) -> str:
 
 
 class PartFolder:
-    """A folder of parts, a path or a URL, which all processes that make parts reach. Pickles as its name.
+    """A folder of parts at a path or URL, accessible to all processes that make parts. Pickles as its name.
 
     Args:
       name: the path or URL.
-      durable: whether finished parts outlast a crash of the machine, not only one of the process.
+      durable: whether finished parts survive a crash of the machine, not only of the process.
     """
 
     def __init__(self, name: str, durable: bool = True) -> None:
@@ -164,28 +164,30 @@ class PartFolder:
         check: Callable[[int, Record], object] = lambda number, record: None,
         say: Callable[[str], object] = lambda message: None,
     ) -> Iterator[dict[int, Record]]:
-        """Writes the manifest, or compares it with that of the folder to resume, and locks the folder in the block.
+        """Starts or resumes an output; a context manager that locks the folder and gives the finished parts' records.
+
+        Writes the manifest, or compares it with that of the folder to resume.
 
         Args:
-          manifest: what the folder is to hold.
-          resume: whether to go on with what is there.
-          check: called with the number and the record of each part that has one, also if its file is damaged; raises
-            JsonError if the details make no sense.
+          manifest: the description of the output.
+          resume: whether to continue an existing output.
+          check: called with the number and the record of each part that has one, even if its file is damaged; raises
+            JsonError if the details are invalid.
           say: called with a message about parts that are missing or altered.
 
         Returns:
-          a context manager that gives the records of the parts that are whole, by their numbers.
+          a context manager that gives the records of the complete parts, by their numbers.
 
         Raises:
-          FileExistsError: the folder holds anything, and is not to be resumed.
-          ValueError: of the kind ``manifest.error``: it holds something else, or a damaged manifest or record; the
-            message says which file, and what differs. Nothing is changed.
+          FileExistsError: the folder is not empty, and ``resume`` is False.
+          ValueError: of type ``manifest.error``: it holds another output, or a damaged manifest or record; the message
+            names the file and the differences. Nothing is changed.
           BlockingIOError: another process works in the folder.
-          OSError: the folder can't be made or read.
+          OSError: the folder can't be created or read.
         """
         self.check_new(manifest.noun, resume)
         with self._files.locked():
-            self.check_new(manifest.noun, resume)  # another process may have made it since
+            self.check_new(manifest.noun, resume)  # another process may have created it meanwhile
             names = self._files.names()
             there = next((name for name in (manifest.finished, manifest.unfinished) if name in names), None)
             if names and there is None:
@@ -200,14 +202,14 @@ class PartFolder:
                 if differences:
                     cause = "; ".join(differences)
                     raise manifest.error(f"{self.name}: holds another {manifest.noun}: {cause}; it is left as it is")
-            self._files.remove([])  # what a killed process left unfinished
+            self._files.remove([])  # unfinished files of a killed process
             yield self._whole(manifest, listed, check, say)
 
     def check_new(self, noun: str, resume: bool) -> None:
         """Raises FileExistsError, as ``begun`` does, or BlockingIOError if another process works in the folder."""
         if self._files.names() and not resume:
             self._files.check_unlocked()
-            cause = f"the folder is not empty: go on with its {noun} by --resume (resume=True), or name another"
+            cause = f"the folder is not empty: continue its {noun} with --resume (resume=True), or name another folder"
             raise FileExistsError(errno.EEXIST, cause, self.name)
 
     def _path(self, name: str) -> str:
@@ -220,7 +222,7 @@ class PartFolder:
         check: Callable[[int, Record], object],
         say: Callable[[str], object],
     ) -> dict[int, Record]:
-        """The records of the parts that are whole."""
+        """The records of the complete parts."""
         names = set(self._files.names())
         records = dict(enumerate(listed))
         for number in range(len(names) if manifest.parts is None else manifest.parts):
@@ -262,24 +264,24 @@ class PartFolder:
 
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[str]:
-        """A path at which a part is written; it is moved to its place by ``finish``."""
+        """A temporary path for writing a part; ``finish`` moves it to its place."""
         with self._files.work() as folder:
             yield os.path.join(folder, name)
 
     def finish(self, path: str, details: dict[str, Any]) -> Record:
-        """Moves a part that is whole to its place, and writes its record."""
+        """Moves a complete part to its place, and writes its record."""
         record = record_of_file(path, os.path.basename(path), details)
         self._files.take(path, record.file)
         self._note(record)
         return record
 
     def adopt(self, path: str, record: Record) -> None:
-        """Makes a file a part. Its record is written first, so that wherever this ends one of both places is whole."""
+        """Turns a file into a part. Writes the record first, so that after a crash one of both places is complete."""
         self._note(record)
         self._files.take(path, record.file)
 
     def add(self, record: Record, data: bytes) -> None:
-        """Writes a part with its contents, and its record."""
+        """Writes a part with this record and these contents."""
         self.write(record.file, data)
         self._note(record)
 
@@ -287,7 +289,7 @@ class PartFolder:
         self.write(record_name(record.file), with_checksum(dataclasses.asdict(record)))
 
     def complete(self, manifest: Manifest, records: Sequence[Record]) -> None:
-        """Writes the manifest of a folder whose parts are all there, and removes what is needed no more."""
+        """Writes the final manifest when all parts are finished, and removes the records and working files."""
         self.write(manifest.finished, manifest.encode(records))
         needless = {manifest.unfinished} - {manifest.finished} | {record_name(record.file) for record in records}
         self._files.remove(sorted(needless & set(self._files.names())))

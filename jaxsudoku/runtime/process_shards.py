@@ -1,4 +1,4 @@
-"""Arrays on devices, of one process or several: the shares of this process, and results in the same places."""
+"""Sharded arrays over one or several processes: this process's shards, and results with the same sharding."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ _ADVICE = "shard the batch alone, over devices of all processes: jax.NamedShardi
 
 
 def is_spread(values: Any) -> bool:
-    """Whether the values are an array of which this process does not hold all."""
+    """Whether the values are an array that other processes hold parts of."""
     return isinstance(values, jax.Array) and not isinstance(values, jax.core.Tracer) and not values.is_fully_addressable
 
 
 class ProcessShards:
     """An array on one device, or sharded along its batch over devices, of one process or several.
 
-    A share is what one shard holds. Shards that are copies of each other count as one share, and are in one process.
-    Everything but ``shares`` follows from the sharding, so an error is raised in all processes or in none.
+    A share is the data of one shard. Shards that are copies of each other are one share, and must be in one process.
+    Everything but ``shares`` depends on the sharding only, so an error is raised in all processes or in none.
 
     Args:
       array: the array.
@@ -31,16 +31,15 @@ class ProcessShards:
       devices: a device that holds each of them.
 
     Raises:
-      ValueError: the array is on several devices and is no batch, has a sharding other than a ``NamedSharding``, is
-        sharded along other axes than the batch's, or has copies of a shard in several processes, as a replicated array
-        has.
+      ValueError: the array is on several devices but not a batch, its sharding is not a ``NamedSharding``, other axes
+        than the batch's are sharded, or several processes have copies of a shard, as with a replicated array.
     """
 
     def __init__(self, array: jax.Array, batch_axes: int) -> None:
         sharding = array.sharding
         if len(sharding.device_set) > 1:
             if not isinstance(sharding, NamedSharding):
-                raise ValueError(f"an array over several devices is sharded by {sharding}, no NamedSharding; {_ADVICE}")
+                raise ValueError(f"an array over several devices has a {sharding}, not a NamedSharding; {_ADVICE}")
             if not batch_axes:
                 raise ValueError(f"one puzzle, {array.dtype}{list(array.shape)}, on several devices; {_ADVICE}")
             if sharding.shard_shape(array.shape)[batch_axes:] != array.shape[batch_axes:]:
@@ -80,7 +79,7 @@ class ProcessShards:
 
         Args:
           results: for each of ``positions`` a pytree of arrays [s, ...], row by row for its share.
-          empty: such a pytree for no rows, from which a process that holds no share knows dtypes and shapes.
+          empty: such a pytree with no rows, which gives dtypes and shapes in a process without shares.
 
         Returns:
           the pytree, of arrays [*b, ...].

@@ -1,8 +1,8 @@
 """Random numbers: threefry keys from any seed or key, and counter-based numbers for inner loops.
 
-All random numbers come from threefry keys. So results are the same under every ``jax_default_prng_impl`` and
-``jax_enable_x64``, and independent of the batch, unlike those of other implementations under ``jax.vmap``. Inner loops
-hash counters instead: the i-th number is ``mix(seed + APART * i)``.
+All random numbers come from threefry keys, so results are the same under every ``jax_default_prng_impl`` and
+``jax_enable_x64``, and independent of the batch (numbers of other implementations depend on it under ``jax.vmap``).
+Inner loops hash counters instead: the i-th number is ``mix(seed + APART * i)``.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def key_of(seed: jax.Array) -> jax.Array:
 
 
 def split(keys: jax.Array, number: int = 2) -> tuple[jax.Array, ...]:
-    """Further keys, as ``jax.random.split``, of one key or of a key for each row of a batch."""
+    """``jax.random.split`` of one key, or of each key of a batch."""
     if is_one_key(keys):
         return tuple(jax.random.split(keys, number))
     parts = jax.vmap(lambda key: jax.random.split(key, number))(keys)

@@ -16,12 +16,12 @@ import numpy as np
 
 from jaxsudoku.runtime.suggestions import did_you_mean
 
-#: The largest integer setting and count of grids or nodes: kernels count in int32.
+#: Maximum of integer settings and of counts of grids or nodes, as kernels count in int32.
 MOST = 2**31 - 1
 
 
 class Range(NamedTuple):
-    """The numbers that a field takes: from ``least`` to ``most``, multiples of ``step``."""
+    """Valid numbers of a field: from ``least`` to ``most``, multiples of ``step``."""
 
     least: float
     most: float = math.inf
@@ -35,12 +35,12 @@ Share = Annotated[float, Range(0, 1)]
 
 
 class Config:
-    """Base of frozen dataclasses of settings; checks every field against its annotation.
+    """Base class of settings: frozen dataclasses whose fields are checked against their annotations.
 
     An annotation is ``int``, ``float``, ``bool``, ``str``, a ``Literal`` of words, one of these ``Annotated`` with a
     ``Range``, or a union of these and None. None means automatic. Values of numpy and JAX are converted to Python's, so
-    that equal settings hash and print alike. A dataclass with fields of other types checks them in a ``__post_init__``
-    of its own, which calls this one first.
+    that equal settings hash and print alike. A dataclass with fields of other types checks them in its own
+    ``__post_init__``, which calls this one first.
 
     Raises:
       ValueError: a value of another type, or out of range; the message names the field.
@@ -67,7 +67,7 @@ def _checks(config: type) -> dict[str, Check]:
 
 
 def _check_of(hint: Any) -> Check | None:
-    """A function that checks and converts a field of this annotation; None for annotations of other kinds."""
+    """A function that checks and converts a field of this annotation; None for other annotations."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
         return functools.partial(_choice, parts)
@@ -82,7 +82,7 @@ def _check_of(hint: Any) -> Check | None:
 
 
 def _either(check: Check, words: Check | None, none: bool, name: str, value: Any) -> Any:
-    """Checks a value of a union of one type, possibly words, and possibly None."""
+    """Checks a value of a union of one type, optional words and optional None."""
     if value is None and none:
         return None
     return (words or check)(name, value) if isinstance(value, str) else check(name, value)

@@ -1,4 +1,4 @@
-"""Sharded arrays: loops under ``jax.shard_map``, and batches that are sharded over explicit mesh axes."""
+"""Helpers for sharded arrays: loops under ``jax.shard_map``, and batches sharded over explicit mesh axes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def vary_as(source: Array, values: T) -> T:
 
 
 def like(array: Array, shape: tuple[int, ...]) -> jax.ShapeDtypeStruct:
-    """An array of this shape, of the dtype of another, that varies over the same mesh axes."""
+    """The type of an array of this shape, with the dtype and the varying mesh axes of another array."""
     return jax.ShapeDtypeStruct(shape, array.dtype, manual_axis_type=jax.typeof(array).manual_axis_type)
 
 

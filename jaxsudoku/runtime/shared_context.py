@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 
 class SharedContext:
-    """Changes a global setting when the first of several nested or concurrent contexts opens, and back after the last.
+    """Changes a global setting while any of several nested or concurrent contexts is open.
 
     Args:
       change: changes the setting.

@@ -1,4 +1,4 @@
-"""Names that users give: which known name one means, and suggestions for misspelt ones. No JAX."""
+"""Matching of user-supplied names with known ones, and suggestions for misspelt names. No JAX."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """A question that ends an error's message, such as "; did you mean 'exact'?"; empty if no known name is close.
+    """The end of an error message, such as "; did you mean 'exact'?"; empty if no known name is close.
 
     Args:
       name: the unknown name.
-      known: the names that there are.
+      known: the known names.
     """
-    import difflib  # which is needed for errors alone
+    import difflib  # needed for errors only
 
     names = {other.lower(): other for other in known}
     close = difflib.get_close_matches(str(name).lower(), names, n=1, cutoff=0.6)
@@ -20,12 +20,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def known_name(what: str, name: object, known: Iterable[str]) -> str:
-    """The known name that a user's name means: in any case, its words joined by spaces, dashes or underscores.
+    """Matches a user's name with a known one, ignoring case; words may be joined by spaces, dashes or underscores.
 
     Args:
-      what: what has the name, such as "technique", for messages.
+      what: the kind of thing named, such as "technique", for messages.
       name: the name.
-      known: the names that there are, in lower case, their words joined by dashes.
+      known: the known names, in lower case, their words joined by dashes.
 
     Raises:
       ValueError: it is no text, or there is no such name; the message lists them.

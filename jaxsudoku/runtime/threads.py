@@ -1,4 +1,4 @@
-"""Threads that work on items ahead of their results. No JAX."""
+"""An ordered parallel map over items, on threads that work a few items ahead. No JAX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-#: Seconds after which a caller that waits for a batch is told again how far the work is.
+#: Seconds between calls of ``waiting`` while a result is awaited.
 _WAIT = 10.0
 
 
@@ -19,7 +19,7 @@ def in_order(
     workers: int,
     waiting: Callable[[], object] | None = None,
 ) -> Iterator[Any]:
-    """Yields the function of each item, in order, while threads work on a few items ahead.
+    """Yields ``function(item)`` for each item, in order, while threads work a few items ahead.
 
     When the caller stops early, calls that have begun are not waited for.
 
@@ -27,7 +27,7 @@ def in_order(
       function: the function.
       items: the items.
       workers: the number of threads.
-      waiting: called every ten seconds while the next result is waited for.
+      waiting: called every ten seconds while the next result is awaited.
     """
     pool = _threads(workers)
     calls: collections.deque[concurrent.futures.Future[Any]] = collections.deque()
@@ -55,7 +55,7 @@ def in_order(
 
 @functools.lru_cache(maxsize=8)
 def _threads(workers: int) -> concurrent.futures.ThreadPoolExecutor:
-    """A pool of threads, kept: starting one takes as long as solving some hundred puzzles."""
+    """A cached pool of threads: starting a thread takes as long as solving some hundred puzzles."""
     return concurrent.futures.ThreadPoolExecutor(workers, thread_name_prefix="jaxsudoku")
 
 

@@ -10,7 +10,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 def is_url(name: object) -> bool:
-    """Whether a name is a URL and no path."""
+    """Whether a name is a URL, not a path."""
     return isinstance(name, str) and _URL.match(name) is not None
 
 

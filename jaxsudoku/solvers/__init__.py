@@ -1,14 +1,14 @@
-"""Every solver by name, behind one signature.
+"""Registry of solvers, which share one signature.
 
 A solver is a pure function to be jitted::
 
     run(board, puzzles uint8[B, cells], key, config)
         -> Solution(grids uint8[B, cells], status int8[B], iterations int32[B], stats)
 
-with a frozen dataclass of settings, each of which has a default; the command line and ``jaxsudoku.solve`` offer every
-field under its own name. A guided solver takes a network of the board, ``networks.Network``, as a fifth argument, and
+with a frozen dataclass of settings, all with defaults; each field is an option of the same name on the command line and
+in ``jaxsudoku.solve``. A guided solver takes a network of the board, ``networks.Network``, as a fifth argument, and
 reports the positions evaluated in ``stats["network_calls"]``, int32[B]. A population solver reports the error of its
-best grid in ``stats["errors"]``, int32[B]. ``judge`` checks every claimed solution before it leaves the library.
+best grid in ``stats["errors"]``, int32[B]. ``judge`` checks every claimed solution before it is returned.
 
 A new solver is one module with a function of this signature, its settings in a module without JAX, and an entry in
 ``registry.SOLVERS``. An iterative solver is best written as a ``queue.Method``. Every entry is tested by

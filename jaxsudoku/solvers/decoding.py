@@ -1,14 +1,14 @@
 """Decoding with a network, without backtracking: iteratively, the most confident cell first, or in one shot.
 
 A decoder is a ``queue.Method``: the network evaluates all lanes in every step. A run is over when the puzzle is solved
-or contradictory. A puzzle that is not solved has another run, up to ``runs``; later ones have noise. Results are the
-same for any number of lanes, up to the rounding of the network's sums, unless runs begin ahead.
+or contradictory. An unsolved puzzle gets further runs, up to ``runs`` in all, with noise. Results are the same for any
+number of lanes, up to the rounding of the network's sums, unless runs begin ahead.
 
-A call of an iterative network is cut into turns of a few iterations. After every turn a position is also filled to the
-end by the probabilities of this turn; a grid that is right ends the run. So most puzzles need a part of a call. A cell
-is filled only after a whole call, and where no cell is confident enough the network iterates further: the lane keeps
-its features, while the other lanes continue with their next positions. With ``hope`` a run ends at a position that
-the network gives little.
+A call of an iterative network is divided into turns of a few iterations. After every turn the grid is also completed
+with the probabilities of this turn; a correct grid ends the run, so most puzzles need only a part of a call. A cell is
+filled only after a whole call. If no cell is confident enough, the network iterates further: the lane keeps its
+features, while the other lanes continue with their next positions. With ``hope`` a run ends at a position whose
+predicted probability of a solution is too low.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from .votes import averaged, draw
 if TYPE_CHECKING:
     from jaxsudoku.networks import Network
 
-#: What is counted.
+#: Names of the statistics.
 _STATS = ("network_calls", "network_iterations")
 
-#: Iterations of a network on a position, without a ``patience``.
+#: Maximum iterations of a network on a position if ``patience`` is None.
 _PATIENCE = 192
 
 #: Selects candidates to fill in: (candidates of open cells, probabilities, scores), all [K, side, cells], to bool[K,
@@ -77,7 +77,7 @@ def iterative(board: Board, puzzles: Array, key: Array, config: IterativeConfig,
 
 
 def one_shot(board: Board, puzzles: Array, key: Array, config: OneShotConfig, network: Network, /) -> Solution:
-    """Fills all open cells at once, each with its most probable digit; arguments and results as of ``iterative``."""
+    """Fills all open cells at once, each with its most probable digit; arguments and results as in ``iterative``."""
     return _decode(board, puzzles, key, config, network, _likeliest, "none")
 
 
@@ -86,7 +86,7 @@ def _surest_of(config: IterativeConfig) -> Choose:
 
 
 def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: float) -> Array:
-    """The candidate of the highest score and, in the other cells, candidates of at least the probability ``sure``."""
+    """The candidate with the highest score, and in other cells candidates with a probability of at least ``sure``."""
     lanes, side, cells = candidates.shape
     best = jnp.argmax(scores.reshape(lanes, -1), axis=1)
     chosen = jax.nn.one_hot(best, side * cells, dtype=bool).reshape(candidates.shape) & candidates
@@ -96,7 +96,7 @@ def _surest(candidates: Array, probabilities: Array, scores: Array, *, sure: flo
 
 
 def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
-    """The candidate of the highest score in each open cell."""
+    """The candidate with the highest score in each open cell."""
     return jax.nn.one_hot(jnp.argmax(scores, axis=1), candidates.shape[1], axis=1, dtype=bool) & candidates
 
 
@@ -104,14 +104,14 @@ def _likeliest(candidates: Array, probabilities: Array, scores: Array) -> Array:
 
 
 class _Lanes(NamedTuple):
-    """K puzzles.
+    """State of K puzzles.
 
     Attributes:
       puzzle: int32[K], their indices in the batch.
       run: int32[K], the numbers of their runs.
       nodes: uint32[K, words], the packed candidates.
       calls: int32[K], calls of the network.
-      iterations: int32[K], its iterations; calls of one without.
+      iterations: int32[K], its iterations; calls, if the network is not iterative.
       filled: int32[K], cells filled in.
       turns: int32[K], turns of the network on the current position.
       carry: the carry of a recurrent network for each vote, [votes, ..., K, :].
@@ -202,14 +202,14 @@ def _method(
         carry = jax.tree.map(lambda leaf: leaf[..., places, :], lanes.carry)
         return gather_first(places, lanes._replace(carry=None))._replace(carry=carry)
 
-    # the carry needs no reset here: the network resets it at the first turn on a position
+    # the carry is not reset here, as the network resets it at the first turn on a position
     select_lanes = select_but("carry")
     stats = dict.fromkeys(_STATS, 0)
     return Method(init, step, lambda lanes: lanes.done, postprocess, stats, select=select_lanes, gather=gather)
 
 
 def _folded(key: Array, *numbers: Array) -> Array:
-    """A key of its own for these numbers."""
+    """Folds numbers into a key."""
     return functools.reduce(jax.random.fold_in, numbers, key)
 
 
@@ -219,7 +219,7 @@ def _planes(board: Board, nodes: Array) -> Array:
 
 
 class _Inputs(NamedTuple):
-    """The positions of K lanes.
+    """Inputs of the network for K lanes.
 
     Attributes:
       cubes: bool[K, side, cells], the candidates.
@@ -235,12 +235,12 @@ class _Inputs(NamedTuple):
 
 
 class _Turn(NamedTuple):
-    """A part of a call of the network.
+    """Division of a network's call into turns.
 
     Attributes:
-      iterations: its iterations; 0 of a network without.
-      number: the turns of a call.
-      most: most turns on a position.
+      iterations: iterations per turn; 0 if the network is not iterative.
+      number: turns per call.
+      most: maximum number of turns on a position.
     """
 
     iterations: int
@@ -249,7 +249,7 @@ class _Turn(NamedTuple):
 
     @classmethod
     def of(cls, config: IterativeConfig | OneShotConfig, network: Network) -> _Turn:
-        """By the settings: as many iterations as they allow by which those of a call can be divided."""
+        """The largest turns that the settings allow: their iterations divide those of a call."""
         call = network.apply.iterations
         most = min(config.every or call, call) if config.complete else call
         turn = next((size for size in range(most, 0, -1) if call % size == 0), 0)
@@ -266,10 +266,11 @@ def _choice(
     seen: _Inputs,
     carry: Any,
 ) -> tuple[Array, Array, Array, Array, Any]:
-    """What to fill in, bool[K, side, cells], all probabilities and scores, float32, the probability that there is a
-    solution, float32[K], and the network's carry.
+    """Runs one turn of the network and chooses candidates to fill in.
 
-    Nothing is filled in where the network shall iterate further.
+    Returns:
+      the candidates to fill in, bool[K, side, cells], none where the network has to iterate further; probabilities and
+      scores, float32[K, side, cells]; the probability that there is a solution, float32[K]; and the network's carry.
     """
     cubes, keys, noisy, turns = seen
     fresh = turns == 0
@@ -316,15 +317,15 @@ def _fill(board: Board, cubes: Array, chosen: Array, rules: str) -> tuple[Array,
 def _completed(
     board: Board, planes: Array, undecided: Array, choose: Choose, probabilities: Array, scores: Array, rules: str
 ) -> tuple[Array, Array, Array]:
-    """Fills positions to the end by the probabilities of one turn, with the rules in between.
+    """Completes grids with the probabilities of one turn, applying the rules in between.
 
     Args:
       board: the board.
       planes: uint32[side, side, side, W], the positions.
-      undecided: bool[K], whether a position is to be completed.
+      undecided: bool[K], the positions to complete.
       choose: selects the candidates to fill in.
       probabilities: float32[K, side, cells].
-      scores: float32[K, side, cells], those by which candidates are chosen.
+      scores: float32[K, side, cells], by which candidates are chosen.
       rules: the rules; without any, all cells are filled at once.
 
     Returns:
@@ -343,7 +344,7 @@ def _completed(
         chosen = choose(candidates, probabilities, jnp.where(candidates, scores, -jnp.inf))
         planes, dead, solved = _fill(board, cubes, chosen, rules)
         number = chosen.sum(axis=(1, 2), dtype=jnp.int32)
-        # nothing is chosen where the rules have left candidates of probability 0 alone: such a position is given up
+        # no candidate is chosen where all remaining ones have probability 0: such a position is given up
         return planes, filled + number, undecided & ~(dead | solved) & (number > 0), right | (undecided & solved)
 
     none, no = jnp.zeros(len(undecided), jnp.int32), jnp.zeros_like(undecided)
@@ -352,7 +353,7 @@ def _completed(
 
 
 def _with_noise(network: Network, turn: _Turn, seen: _Inputs, carry: Any, scale: float) -> Any:
-    """The carry for the next turn, reset on new positions, with Gaussian noise before each call in later runs."""
+    """The carry for the next turn: reset on new positions, with Gaussian noise before each call in later runs."""
     initial = network.apply.initialize_carry(network.params, seen.cubes)
     keys = jax.vmap(_folded)(seen.keys, seen.turns // turn.number)
     noisy = seen.noisy & (seen.turns % turn.number == 0)
@@ -369,15 +370,18 @@ def _with_noise(network: Network, turn: _Turn, seen: _Inputs, carry: Any, scale:
 
 
 def _probabilities(network: Network, turn: _Turn, cubes: Array, carry: Any, fresh: Array) -> tuple[Array, Array, Any]:
-    """Each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere, and the probability that
-    there is a solution, float32[K].
+    """Runs one turn of the network.
 
     Args:
       network: the network.
-      turn: for how long it iterates.
+      turn: its number of iterations.
       cubes: bool[K, side, cells].
-      carry: its carry from earlier turns; the new one is returned.
+      carry: its carry from earlier turns.
       fresh: bool[K], where this is the first turn on the position.
+
+    Returns:
+      each cell's distribution over its candidates, float32[K, side, cells], zero elsewhere; the probability that there
+      is a solution, float32[K]; and the new carry.
     """
     from jaxsudoku.networks.base import Halt, finite_outputs  # loads flax, which a network has loaded already
 
@@ -399,17 +403,17 @@ def _voted(
 ) -> tuple[Array, Array, Any]:
     """The means of ``_probabilities`` under random symmetries, one for each vote.
 
-    With a single vote the first run sees the board as it is.
+    With a single vote the first run uses the identity.
 
     Args:
       board: the board.
       network: the network.
-      turn: for how long it iterates.
+      turn: its number of iterations.
       cubes: bool[K, side, cells].
       keys: K keys.
       votes: the number of votes.
       noisy: bool[K], whether this is a later run.
-      carry: as of ``_probabilities``, with a leading axis of votes.
+      carry: as in ``_probabilities``, with a leading axis of votes.
       fresh: bool[K].
     """
 

@@ -1,4 +1,4 @@
-"""Solves puzzles and counts solutions on all devices and cores."""
+"""Functions ``solve`` and ``count_solutions``, which use all devices and cores."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jaxsudoku.runtime.terminal.progress import Report, reports
 
 from .judging import judge, judge_within
 
-#: The most puzzles for each lane in a guided solver's batch on a CPU.
+#: Maximum number of puzzles per lane in a guided solver's batch on a CPU.
 _GUIDED_BATCH = 8
 
 if TYPE_CHECKING:
@@ -75,35 +75,34 @@ def solve(
     processes. JAX's own settings of the persistent compilation cache take precedence and are not changed;
     ``JAXSUDOKU_CACHE=0`` in the environment disables the cache. This holds for everything that the library compiles.
 
-    With ``results="device"`` an array of JAX is solved where it lies, on one device or sharded along its batch over
-    several; puzzles and results are not copied to the host. So is a global array in any case, whose batch is sharded
-    over the processes of ``jax.distributed``: all processes call, and each solves the part that it holds, by programs
-    of its own that do not communicate. docs/scaling.md has more.
+    With ``results="device"`` an array of JAX is solved on its devices, one or several with a sharded batch; puzzles and
+    results are not copied to the host. The same always holds for a global array, whose batch is sharded over the
+    processes of ``jax.distributed``: all processes must call, and each solves its part by its own programs, which do
+    not communicate. See docs/scaling.md.
 
     Args:
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array (of numpy, JAX, or by
         DLPack of PyTorch or CuPy) or nested lists; or a text or a sequence of texts, such as a column of pandas, polars
-        or pyarrow, each a puzzle in any form that ``io.parse`` takes; or what ``read_puzzles`` and ``parse`` give with
-        ``errors="mark"``.
+        or pyarrow, each a puzzle in any form that ``io.parse`` takes; or the result of ``read_puzzles`` or ``parse``
+        with ``errors="mark"``.
       board: the board; by default the classic one of the puzzles' size.
-      candidates: of positions in play: the digits that their open cells may hold, bool[*b, side, cells]; None for all.
-        The exact search searches within them. A solution of any other solver that is not within them counts as
-        UNSOLVED.
+      candidates: the digits that open cells may hold, bool[*b, side, cells], for partly solved puzzles; None for all.
+        The exact search is restricted to them. Another solver's solution that violates them counts as UNSOLVED.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
         default. A network whose architecture serves every board is adapted to this board.
       key: a JAX key or a seed, for solvers that use randomness.
       batch_size: puzzles on all devices at a time; by default as many as suit the machine.
-      devices: the devices to use, all of this process; by default all that it has of the default backend. Not with
+      devices: the devices to use, local to this process; by default all local ones of the default backend. Not with
         results on devices.
       progress: called with the puzzles done and the number of puzzles, at the start, after each batch, and every ten
         seconds in between; True shows the stage, a bar, the rate and the time left on the standard error.
-      keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, in place of zeros; the
+      keep_partial: whether UNSOLVED puzzles get the solver's last grid, partly filled or wrong, instead of zeros; the
         givens if the solver has none.
-      errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error that names the first,
-        or "mark" them: the others are solved, and these have the status MALFORMED and a cause in ``stats``.
+      errors: treatment of texts that are malformed or missing (None, NaN): "raise" an error that names the first, or
+        "mark" them: the others are solved, and these have the status MALFORMED and a cause in ``stats``.
       results: "host" for numpy arrays; or "device" for arrays of JAX on the device, or devices, of the puzzles. Puzzles
-        that are no arrays of JAX are then put on the default device. Not with candidates or marked errors.
+        that are not arrays of JAX are then put on the default device. Not with candidates or marked errors.
       **options: fields of the solver's config, e.g. ``rules="singles"`` or ``budget=1000``.
 
     Returns:
@@ -144,7 +143,7 @@ def solve(
 def networks_for(
     solver: str, network: Network | str | os.PathLike[str] | None, board: Board
 ) -> tuple[()] | tuple[Network]:
-    """The shared arguments of a solver's kernel: the network of a guided solver, nothing for others.
+    """The shared arguments of a solver's kernel: the network of a guided solver, none for other solvers.
 
     Args:
       solver: the solver's name.
@@ -232,7 +231,7 @@ def count_solutions(
 
 @dataclasses.dataclass(frozen=True)
 class SolveKernel(PuzzleItems):
-    """Solves and judges: a ``batches.Kernel`` that gives a ``Solution``; that of a guided solver shares its network.
+    """A ``batches.Kernel`` that solves puzzles and judges the results, a ``Solution``; a network is a shared argument.
 
     Attributes:
       solver: the solver's name.
@@ -254,9 +253,9 @@ class SolveKernel(PuzzleItems):
         return super().extra_bytes(board) + 4 * getattr(self.config, "record", 0)
 
     def limits(self, board: Board, platform: str) -> Limits:
-        """Batches of a few times the lanes are worth a thread; guided solvers take few puzzles in one on a CPU.
+        """Limits on the size of batches, see ``lane_limits``; smaller for guided solvers on a CPU.
 
-        jaxlib 0.12 keeps memory for each product of matrices until a program, one batch, ends on a CPU.
+        On a CPU jaxlib 0.12 keeps the memory of each matrix product until the program, one batch, ends.
         """
         few = solvers.get(self.solver).guided and platform == "cpu"
         return lane_limits(board, self.config)._replace(most=_GUIDED_BATCH * self.config.lanes if few else None)
@@ -277,7 +276,7 @@ class SolveKernel(PuzzleItems):
 
 
 def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKernel:
-    """Counts solutions up to ``limit``, and the nodes visited; gives no grids."""
+    """The kernel that counts solutions up to ``limit``, and nodes visited; it returns no grids."""
     limit = whole_number("limit", limit, 1)
     for name in ("budget", "levels"):
         if options.get(name):

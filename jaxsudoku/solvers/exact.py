@@ -12,7 +12,7 @@ from jaxsudoku.exact.uniqueness import order_seeds
 
 
 def exact(board: Board, puzzles: Array, key: Array, config: ExactConfig, excluded: Array | None = None, /) -> Solution:
-    """Complete search; as all solvers pure, to be jitted with ``board`` and ``config`` static.
+    """Complete search. Pure; jit it with ``board`` and ``config`` static.
 
     Args:
       board: the board.

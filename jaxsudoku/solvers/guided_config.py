@@ -17,12 +17,12 @@ from jaxsudoku.core.tuning import (
 )
 from jaxsudoku.runtime.settings import NonNegative, Positive, Share
 
-#: The cell that a network branches on: the first of those with fewest candidates; among these the one whose digit the
-#: network is most, or least, confident of; of all cells the one whose digit it is most confident of; or either: this
-#: cell if its digit has a probability of at least 0.99, otherwise the least confident of those with fewest candidates.
+#: Rules for the cell to branch on. fewest: the first of those with fewest candidates. likely, doubtful: among these,
+#: the cell with the network's most or least confident digit. surest: the cell with the most confident digit of all.
+#: either: surest if that digit has a probability of at least 0.99, otherwise doubtful.
 Cell = Literal["fewest", "likely", "doubtful", "surest", "either"]
 
-#: Positions that a network evaluates together on a CPU, where more make CubeNet no faster, as a core's cache holds few;
+#: Positions that a network evaluates together on a CPU (more do not make CubeNet faster, as a core's cache holds few),
 #: and on an accelerator.
 _CPU_CHUNK, _CHUNK = 1, 128
 
@@ -40,15 +40,14 @@ class GuidedExactConfig(SolverConfig):
     """Settings of ``guided-exact``.
 
     Attributes:
-      rules: rules applied at every node: naked, singles or locked, each including the one before it.
+      rules: rules applied at every node: naked, singles or locked, each including the ones before it.
       rounds: rounds of the rules in a step, up to 1000.
       budget: nodes after which a puzzle is left UNSOLVED; None for no limit.
-      cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among those with
-        fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of; either: surest if that digit has a probability of at
-        least 0.99, otherwise doubtful.
-      calls: most calls of the network for a puzzle, checked between steps, so that a step may exceed it; then its
-        search branches as ``exact`` does. None for no limit.
+      cell: the cell to branch on. fewest: the first of those with fewest candidates; likely, doubtful: among these, the
+        cell with the network's most or least confident digit; surest: the cell with the most confident digit of all;
+        either: surest if that digit has a probability of at least 0.99, otherwise doubtful.
+      calls: maximum number of network calls for a puzzle, checked between steps, so that a step may exceed it; after
+        that the search branches as ``exact`` does. None for no limit.
       lanes: nodes in a step, a multiple of 32; None suits the machine.
       chunk: nodes that the network evaluates together; None suits the machine.
     """
@@ -62,7 +61,7 @@ class GuidedExactConfig(SolverConfig):
     chunk: Positive | None = None
 
     def resolve(self, board: Board, platform: str) -> GuidedExactConfig:
-        """The settings with lanes that suit a machine; the stack of nodes is small beside what a network needs."""
+        """The settings with lanes that suit a machine; the stack of nodes is small compared with a network's memory."""
         lanes = self.lanes or fitting_lanes(board, platform, cpu=64, accelerator=2048, least=LANES, step=LANES)
         return with_chunk(dataclasses.replace(self, lanes=lanes), platform)
 
@@ -73,26 +72,27 @@ class DecodingConfig(SolverConfig):
 
     Attributes:
       rules: rules applied before the first cell is filled and after each one until nothing changes: none, naked,
-        singles or locked, each including the one before it. With none the network sees givens and filled cells only.
-      confident: probability that every digit to fill in must have; below it a recurrent network is called again on the
-        same position and continues its iterations.
-      patience: most calls on a position; then it is filled in anyway. None for as many as make 192 iterations.
-      complete: whether after every turn the position is also filled to the end with the probabilities of this turn
-        (and the noise of a later run): by iterative with its rules in between, by one-shot all cells at once. A grid
-        that is right is the answer; one that is not is dropped.
-      every: most iterations of a turn; a call has the least number of equal turns. None for one turn. Without
-        ``complete`` there is one.
-      hope: a run ends at a position to whose having a solution the network gives a lower probability; 0 for never. It
-        saves time, but a network whose value is wrong loses solutions by it; that of ``cube`` loses few on 9x9.
-      runs: most runs of a puzzle; it has another one unless it is solved. Those after the first have noise, and see the
-        board under random symmetries, unless the network is equivariant.
+        singles or locked, each including the ones before it. With none the network sees givens and filled cells only.
+      confident: minimum probability of digits to fill in; below it a recurrent network is called again on the same
+        position and continues its iterations.
+      patience: maximum number of calls on a position, after which it is filled in anyway. None for as many as make 192
+        iterations.
+      complete: whether after every turn the grid is also completed with the probabilities of this turn (and the noise
+        of a later run): by iterative with its rules in between, by one-shot all cells at once. A correct grid is the
+        answer; others are dropped.
+      every: maximum number of iterations of a turn; a call is divided into the fewest equal turns. None for one turn.
+        Without ``complete`` there is one.
+      hope: a run ends at a position whose predicted probability of a solution is lower than this; 0 for never. It saves
+        time, but an inaccurate value head loses solutions; that of ``cube`` loses few on 9x9.
+      runs: maximum number of runs of a puzzle, until it is solved. Those after the first have noise, and use random
+        symmetries of the board unless the network is equivariant.
       temperature: scale of the Gumbel noise on the log-probabilities of later runs.
       noise: standard deviation of Gaussian noise on the features of a recurrent network, at each call in later runs.
-      ahead: whether idle lanes begin further runs of puzzles whose earlier runs are not over; faster where lanes cost
-        nothing. Counts, and the grid of a puzzle with several solutions, then depend on the lanes. None suits the
-        machine: not on a CPU.
-      votes: random symmetries of the board whose probabilities are averaged; with 1 the first run sees the board as it
-        is. An equivariant network gains nothing.
+      ahead: whether idle lanes begin further runs of puzzles whose earlier runs are not over; faster where idle lanes
+        cost as much as busy ones. Counts, and the grid of a puzzle with several solutions, then depend on the lanes.
+        None suits the machine: not on a CPU.
+      votes: random symmetries of the board over which probabilities are averaged; with 1 the first run uses the
+        identity. An equivariant network gains nothing.
       lanes: puzzles worked on together, a multiple of 32; None suits the machine.
     """
 

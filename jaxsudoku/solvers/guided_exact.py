@@ -1,4 +1,4 @@
-"""The exact search, branching as a network says."""
+"""Exact search with branching guided by a network."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .tree.evaluators import choose_cell
 
 
 def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactConfig, network: Network, /) -> Solution:
-    """Complete search that branches as a network says.
+    """Complete search with branching guided by a network.
 
-    Arguments as of ``exact.exact``, and a network of the board; ``key`` decides nothing. ``iterations`` int32[N] are
-    the nodes that were visited, ``network_calls`` int32[N] those of them that branched as the network says: it is not
-    called for nodes that the rules solve, refute or still reduce.
+    Arguments as in ``exact.exact``, and a network of the board; ``key`` is not used. ``iterations`` int32[N] are the
+    nodes visited, ``network_calls`` int32[N] the nodes at which the network chose the branch: it is not called for
+    nodes that the rules solve, refute or still reduce.
     """
     del key
     found, branches = guided_search(
@@ -41,7 +41,7 @@ def guided_exact(board: Board, puzzles: Array, key: Array, config: GuidedExactCo
 
 
 def guided_branch(network: Network, cell: str, chunk: int | None = None) -> Branch:
-    """Branches on the most probable digit of a cell, both chosen by a network.
+    """A branching heuristic: a network chooses the cell, and its most probable digit.
 
     Args:
       network: a network of the board.

@@ -1,4 +1,4 @@
-"""The judge: checks every grid that a solver claims to be solved."""
+"""The judge, which verifies every grid that a solver reports as solved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CELLS = 1 << 23
 
 @jax.named_scope("judge")
 def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
-    """Checks every grid that is claimed as solved.
+    """Verifies every grid that is reported as solved.
 
     Args:
       puzzles: uint8[N, cells].
@@ -54,7 +54,7 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
 
 
 def judge_within(puzzles: np.ndarray, candidates: np.ndarray, solution: Solution) -> Solution[np.ndarray]:
-    """Checks on the host that solved grids keep to the candidates of their puzzles.
+    """Verifies on the host that solved grids use only candidates of their puzzles.
 
     Args:
       puzzles: uint8[*b, cells].
@@ -62,7 +62,7 @@ def judge_within(puzzles: np.ndarray, candidates: np.ndarray, solution: Solution
       solution: the solutions, as numpy arrays.
 
     Returns:
-      The solution, with zeros and status UNSOLVED where a grid has a digit in an open cell that is no candidate of it.
+      The solution, with zeros and status UNSOLVED where an open cell has a digit that is not one of its candidates.
     """
     digits = np.maximum(solution.grids, 1)[..., None, :].astype(int) - 1
     allowed = np.take_along_axis(candidates, digits, axis=-2)[..., 0, :]
@@ -74,9 +74,9 @@ def judge_within(puzzles: np.ndarray, candidates: np.ndarray, solution: Solution
 
 
 def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array) -> Array:
-    """Whether grids uint8[N, cells] solve the puzzles, bool[N]; up to ``most`` are checked together.
+    """Whether grids uint8[N, cells] solve the puzzles, bool[N]; ``most`` are checked at a time.
 
-    False after the last one that is ``claimed`` bool[N].
+    False for all grids after the last ``claimed`` one, bool[N].
     """
     size = puzzles.shape[0]
     chunk = min(most, size)

@@ -1,11 +1,11 @@
-"""Looks of a network at positions: which are evaluated together, and for how many iterations.
+"""Batched evaluation of positions by a network: chunks, adaptive numbers of iterations, and a pool.
 
-Of K positions only the wanted ones are evaluated, ``chunk`` at a time (``apply_where``). An iterative network ends at
+Of K positions only the wanted ones are evaluated, ``chunk`` at a time (``apply_where``). An iterative network stops at
 each position once it is sure (``Halt``).
 
 On an accelerator, where a chunk is large, the positions of a chunk would wait for the slowest. There a ``Pool`` keeps
-its features: a position leaves when it is sure, and the next one takes its place, after every few iterations. When
-fewer positions are left than the pool has room for, a smaller part of it is evaluated.
+the network's features: after every few iterations, positions of which the network is sure leave, and the next ones take
+their places. When fewer positions are left than the pool has places, a smaller part of it is evaluated.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from jaxsudoku.runtime.random import key_of, mix
 
 from .votes import averaged, draw
 
-#: Separates the symmetries of votes from other noise.
+#: Random stream of the symmetries of votes.
 _VOTE = np.uint32(0x2545F491)
 
-#: The sizes of the parts of a pool that are evaluated are halved down to this.
+#: Minimum size of the part of a pool that is evaluated; larger sizes are halvings of the pool.
 _LEAST = 8
 
 
 class Seen(NamedTuple):
-    """What a network saw of K positions.
+    """Results of a network for K positions.
 
     Attributes:
-      outputs: ``Outputs`` of those that it saw to the end, undefined for the others.
-      lanes: bool[K], which these are.
-      spent: int32[K], its iterations there; 1 for a network without.
+      outputs: ``Outputs`` of finished positions, undefined for others.
+      lanes: bool[K], the finished positions.
+      spent: int32[K], iterations on them; 1 if the network is not iterative.
     """
 
     outputs: Outputs
@@ -46,15 +46,15 @@ class Seen(NamedTuple):
 
 
 def iterations_of(network: Network) -> int:
-    """The configured iterations of a network; 0 of one without, also where ``apply`` is any other function."""
+    """The configured iterations of a network; 0 if it is not iterative or ``apply`` is another function."""
     return getattr(network.apply, "iterations", 0)
 
 
 class Pool(NamedTuple):
-    """Positions on which a network iterates, in S places.
+    """Pool of S places for positions on which a network iterates.
 
     Attributes:
-      lane: int32[S], the lane of each place's position; K where there is none.
+      lane: int32[S], the lane of each place's position; K for an empty place.
       spent: int32[S], iterations so far.
       carry: the network's carry of the S positions.
       turn: int32[], the lane from which the next positions are taken.
@@ -68,14 +68,14 @@ class Pool(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Looker:
-    """A network that looks at the positions of K lanes.
+    """Evaluates the positions of K lanes by a network.
 
     Attributes:
       network: the network, whose parameters are given with each call.
       chunk: positions evaluated together; None for all.
-      halt: when it ends at a position; None after its iterations. It is not heeded with votes.
-      votes: random symmetries under which it sees each position; 1 shows the position as it is.
-      pooled: whether positions leave a chunk and enter it one by one.
+      halt: when to stop at a position; None for all iterations. Ignored with votes.
+      votes: random symmetries over which outputs are averaged; 1 for the position itself.
+      pooled: whether positions enter and leave a chunk one by one.
     """
 
     network: Network
@@ -86,11 +86,11 @@ class Looker:
 
     @property
     def pools(self) -> bool:
-        """Whether there is a pool; a network without iterations needs none."""
+        """Whether there is a pool; only iterative networks need one."""
         return self.pooled and self.chunk is not None and self.votes == 1 and iterations_of(self.network) > 0
 
     def empty(self, params: Any, width: int) -> Pool | None:
-        """The pool of K lanes without positions; None if there is none."""
+        """An empty pool for K lanes; None without a pool."""
         if not self.pools:
             return None
         board, size = self.network.board, min(self.chunk or width, width)
@@ -100,18 +100,18 @@ class Looker:
     def look(
         self, params: Any, pool: Pool | None, cubes: Array, wanted: Array, seeds: Array, others: Array
     ) -> tuple[Seen, Pool | None]:
-        """Looks at wanted positions.
+        """Evaluates wanted positions, or iterates on those in the pool.
 
         Args:
           params: the network's parameters.
           pool: the pool; positions in it are still wanted.
           cubes: bool[K, side, cells], the candidates.
           wanted: bool[K].
-          seeds: uint32[K], which decide the symmetries of votes.
-          others: bool[], whether other lanes can go on without the network: then a pool that is not full waits.
+          seeds: uint32[K], seeds of the symmetries of votes.
+          others: bool[], whether other lanes can continue without the network: then a pool that is not full waits.
 
         Returns:
-          What was seen, and the pool.
+          the results, and the pool.
         """
         if pool is None:
             outputs, spent = apply_where(self, params, cubes, wanted, seeds)
@@ -137,10 +137,10 @@ class Looker:
         return seen, pool
 
     def _turn(self, params: Any, pool: Pool, cubes: Array, wanted: Array) -> tuple[Pool, Array, Outputs]:
-        """Fills the pool and iterates on it: the pool, whose positions ended, bool[S], and their outputs."""
+        """Fills the pool and iterates on it; returns the pool, which positions have finished, bool[S], and outputs."""
         size, width = len(pool.lane), len(wanted)
         held = pool.lane < width
-        (old,) = jnp.nonzero(held, size=size, fill_value=size)  # first those that are in the pool
+        (old,) = jnp.nonzero(held, size=size, fill_value=size)  # first those already in the pool
         inside = jnp.zeros(width, bool).at[pool.lane].set(True, mode="drop")
         order = jnp.roll(jnp.arange(width, dtype=jnp.int32), -pool.turn)
         (new,) = jnp.nonzero((wanted & ~inside)[order], size=size, fill_value=width)
@@ -172,7 +172,7 @@ class Looker:
 
 
 def _next(lanes: Array, turn: Array, width: int) -> Array:
-    """The lane after the last of those taken, int32[S] with -1 for none, counted from ``turn``."""
+    """The lane after the last one of ``lanes`` int32[S] (-1 for none), in cyclic order from ``turn``."""
     return (jnp.where(lanes >= 0, (lanes - turn) % width, -1).max() + 1 + turn) % width
 
 
@@ -187,18 +187,18 @@ def _parts(size: int) -> list[int]:
 def apply_where(
     looker: Looker, params: Any, cubes: Array, wanted: Array, seeds: Array | None = None
 ) -> tuple[Outputs, Array]:
-    """The outputs of a network for the wanted positions, and its iterations there; undefined for the others.
+    """Evaluates the wanted positions, in chunks; results for the others are undefined.
 
     Args:
-      looker: the network, and how it looks.
+      looker: the network, and how it is called.
       params: its parameters.
       cubes: bool[K, side, cells], the positions' candidates.
       wanted: bool[K].
-      seeds: uint32[K], which decide the symmetries; not needed for one vote.
+      seeds: uint32[K], seeds of the symmetries; not needed for one vote.
 
     Returns:
-      ``Outputs`` for K positions after ``finite_outputs``, of votes the logarithm of the mean probabilities; and
-      int32[K], of votes those of one.
+      ``Outputs`` for K positions after ``finite_outputs``, with votes the logarithms of mean probabilities; and the
+      network's iterations int32[K], with votes those of one vote.
     """
     size, chunk = len(wanted), looker.chunk
     seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds

@@ -1,12 +1,12 @@
 """Continuous batching: a finished lane takes the next puzzle from the queue.
 
 A ``Method`` works on K puzzles step by step; ``run`` applies it to any number of puzzles. The rules run on all puzzles
-first, and only those that they leave open enter the queue. Once the queue is empty and few puzzles are left, these move
-into fewer lanes, for which a second loop is compiled (from ``Method.narrow_from`` lanes on). A puzzle's result depends
-only on the puzzle and its own random seed, so it is the same for any number of lanes and any batch.
+first, and only puzzles that they leave open enter the queue. Once the queue is empty and few puzzles are left, these
+move into fewer lanes, for which a second loop is compiled (from ``Method.narrow_from`` lanes on). A puzzle's result
+depends only on the puzzle and its own random seed, so it is the same for any number of lanes and any batch.
 
-A puzzle may have several runs, until one solves it. The queue is worked through once for each run, and holds the
-puzzles that are not solved by then.
+A puzzle may have several runs, until one solves it. Each run is a round of the queue over the puzzles that are still
+unsolved.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Start(NamedTuple):
     """K new puzzles.
 
     Attributes:
-      grids: uint8[K, cells], the givens and what the rules have placed, 0 = open.
-      nodes: uint32[words, K], the packed candidates that the rules have left.
+      grids: uint8[K, cells], the givens and the digits placed by the rules, 0 = open.
+      nodes: uint32[words, K], the packed candidates left by the rules.
       seeds: uint32[K], a random seed for each.
       puzzle: int32[K], their indices in the batch.
       run: int32[K], the number of each one's run, from 0.
@@ -55,8 +55,8 @@ class Answer(NamedTuple):
 
     Attributes:
       grids: uint8[K, cells], the best grids.
-      solved: bool[K], whether these are solutions.
-      refuted: bool[K], whether it is proven that there is no solution.
+      solved: bool[K], whether they are solutions.
+      refuted: bool[K], whether the puzzle is proven to have no solution.
       iterations: int32[K], grids evaluated, including the root.
       stats: further results [K, ...] by name, as in ``Solution.stats``.
     """
@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 
 
 def select_but(*fields: str) -> Callable[[Array, Any, Any], Any]:
-    """As ``operations.select``, but always takes fields of the second: storage that new puzzles need not clear."""
+    """``operations.select``, except that these fields are always those of the second: storage that is not cleared."""
 
     def select(chosen: Array, one: Any, other: Any) -> Any:
         nothing = dict.fromkeys(fields)
@@ -85,12 +85,12 @@ def gather_first(lanes: Array, state: State) -> State:
 
 
 def select_last(chosen: Array, one: State, other: State) -> State:
-    """As ``operations.select``, along the last axis."""
+    """``operations.select`` along the last axis."""
     return jax.tree.map(lambda x, y: jnp.where(chosen, x, y), one, other)
 
 
 def gather_last(lanes: Array, state: State) -> State:
-    """As ``gather_first``, along the last axis."""
+    """``gather_first`` along the last axis."""
     return jax.tree.map(lambda leaf: leaf[..., lanes], state)
 
 
@@ -98,17 +98,17 @@ class Method(NamedTuple, Generic[State]):
     """An iterative solver for K puzzles.
 
     Attributes:
-      init: ``Start`` to the state of new puzzles, a pytree.
-      step: one step of all lanes. Its results for lanes that are done are ignored.
-      done: state to bool[K], whether a puzzle needs no further step.
-      postprocess: state to an ``Answer``; read where ``done``.
+      init: ``Start`` -> the state of new puzzles, a pytree.
+      step: state -> state after one step of all lanes. Results for lanes that are done are ignored.
+      done: state -> bool[K], whether a puzzle needs no further step.
+      postprocess: state -> an ``Answer``; read where ``done``.
       stats: the names in ``Answer.stats``, each with its value for puzzles that the rules refute: an int, or an array
         of another dtype or further axes. It is 0 for puzzles that the rules solve.
-      select: (bool[K], state, state) to the state that takes lanes of the first where True, of the second elsewhere.
-      gather: (indices int32[k], state) to the state of these lanes alone.
-      error: state to int32[K], the best error so far, for ``record``; None for a method without errors.
-      narrow_from: fewest lanes for which a second loop for the last few puzzles is worth its compilation; None for any
-        number, where a step costs little for idle lanes.
+      select: (bool[K], state, state) -> the state with lanes of the first where True, of the second elsewhere.
+      gather: (indices int32[k], state) -> the state of these lanes.
+      error: state -> int32[K], the best error so far, for ``record``; None for a method without errors.
+      narrow_from: minimum number of lanes for which a second loop for the last few puzzles is worth its compilation;
+        None if it never is, as idle lanes cost little.
     """
 
     init: Callable[[Start], State]
@@ -123,7 +123,7 @@ class Method(NamedTuple, Generic[State]):
 
 
 def saturating_add(total: Array, more: Array | int) -> Array:
-    """The sum of counts int32[K], at most what an int32 holds."""
+    """The sum of counts int32[K], saturated at the maximum of int32."""
     return total + jnp.minimum(more, MOST - total)
 
 
@@ -149,9 +149,9 @@ def run(
       rules: one of ``tuning.RULES``, applied to all puzzles first.
       lanes: puzzles worked on together.
       record: steps of each puzzle in ``stats["history"]``; with 0 there is none.
-      runs: most runs of a puzzle; it has another one unless it is solved. Iterations and stats are then totals.
+      runs: maximum number of runs of a puzzle, until it is solved. Iterations and stats are totals of its runs.
       ahead: whether idle lanes begin further runs of puzzles whose earlier runs are not over. The first run that solves
-        a puzzle ends the others, so the totals, and the solution of a puzzle that has several, depend on the lanes.
+        a puzzle ends the others, so totals, and the solution of a puzzle with several, depend on the lanes.
 
     Returns:
       A ``Solution``, UNSATISFIABLE where the rules or the method refute a puzzle. UNSOLVED puzzles have the method's
@@ -177,7 +177,7 @@ def run(
     if runs > 1:
         found = _without_counts(found, roots.waiting)
 
-    # all lanes begin as finished ones, so that ``init`` is compiled once
+    # all lanes begin in the finished state, so that ``init`` is compiled once
     nobody = jnp.full(width, size, jnp.int32)
     shapes = jax.eval_shape(lambda: method.init(queue.at(nobody, queue.first())))
     state = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
@@ -206,14 +206,14 @@ def placed(nodes: Array, board: Board) -> Array:
 
 
 class _Lanes(NamedTuple):
-    """The loop's state.
+    """State of the loop.
 
     Attributes:
-      state: the method's.
+      state: the method's state.
       puzzle: int32[K], the index of each lane's puzzle; N for an idle lane.
-      steps: int32[K], steps that the puzzle has had.
-      ended: bool[K], whether the puzzle is done and its answer is still to be stored.
-      round: what was taken from the queue.
+      steps: int32[K], steps taken for the puzzle.
+      ended: bool[K], whether the puzzle is done and its answer is not stored yet.
+      round: the state of the queue.
       found: the solutions so far.
     """
 
@@ -231,12 +231,12 @@ class _Lanes(NamedTuple):
 
 
 class _Round(NamedTuple):
-    """A passage through the queue.
+    """A round of the queue: one run of each puzzle in it.
 
     Attributes:
-      waiting: int32[N], the puzzles of this round; N behind the last.
+      waiting: int32[N], the puzzles of this round, padded with N.
       size: int32[], their number.
-      taken: int32[], the number of those that were taken.
+      taken: int32[], how many of them lanes have taken.
       run: int32[], the number of the round.
     """
 
@@ -246,12 +246,12 @@ class _Round(NamedTuple):
     run: Array
 
     def numbers(self, places: Array) -> Array:
-        """The puzzles at these places of the queue; N behind its end."""
+        """The puzzles at these places of the queue; N past its end."""
         return self.waiting.at[places].get(mode="fill", fill_value=len(self.waiting))
 
 
 class _Queue:
-    """The open puzzles, in their order."""
+    """The queue of open puzzles, in order."""
 
     def __init__(self, board: Board, roots: Roots, seeds: Array, runs: int, ahead: bool) -> None:
         self.board, self.roots, self.seeds = board, roots, seeds
@@ -263,16 +263,16 @@ class _Queue:
         return _Round(waiting, (waiting < len(waiting)).sum(dtype=jnp.int32), jnp.int32(0), jnp.int32(0))
 
     def more(self, now: _Round) -> Array:
-        """Whether there may be something to take, now or in a later round."""
+        """Whether lanes may take further puzzles, in this or a later round."""
         return (now.taken < now.size) | (now.run + 1 < self.runs)
 
     def begins(self, now: _Round, busy: Array) -> Array:
-        """Whether the next round may begin, where lanes bool[K] are at work on the last ones."""
+        """Whether the next round may begin, while lanes ``busy`` bool[K] work on the last puzzles of this one."""
         over = (now.taken >= now.size) & (now.run + 1 < self.runs)
         return over if self.ahead else over & ~busy.any()
 
     def next(self, now: _Round, busy: Array, status: Array) -> _Round:
-        """The next round, if it may begin: of the puzzles of this one that are not solved."""
+        """The next round, over the unsolved puzzles of this one, if it may begin; else this one."""
         size = len(now.waiting)
         unsolved = status.at[now.waiting].get(mode="fill", fill_value=Status.SOLVED) == Status.UNSOLVED
         place = jnp.where(unsolved, jnp.cumsum(unsolved, dtype=jnp.int32) - 1, size)
@@ -282,7 +282,7 @@ class _Queue:
         return jax.tree.map(lambda one, other: jnp.where(begins, one, other), later, now)
 
     def at(self, places: Array, now: _Round) -> Start:
-        """The starts of the puzzles at these places of the queue; undefined behind its end."""
+        """The starts of the puzzles at these places of the queue; undefined past its end."""
         puzzle = jnp.minimum(now.numbers(places), len(self.seeds) - 1)
         nodes = self.roots.nodes[:, puzzle]
         run = jnp.broadcast_to(now.run, puzzle.shape)
@@ -290,7 +290,7 @@ class _Queue:
 
 
 def _without_counts(found: Solution, waiting: Array) -> Solution:
-    """The solutions with counts of 0 where puzzles are open."""
+    """The solutions with counts set to 0 for open puzzles."""
 
     def cleared(leaf: Array) -> Array:
         return leaf.at[waiting].set(0, mode="drop")
@@ -325,7 +325,7 @@ def _step(method: Method[Any], now: _Lanes) -> _Lanes:
 
 
 def _store_answers(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
-    """Stores the answers of ended runs; their lanes are idle then, as those of other runs of solved puzzles."""
+    """Stores the answers of ended runs, and frees their lanes and all other lanes of solved puzzles."""
     size = len(now.found.status)
     answer = method.postprocess(now.state)
     known = [jnp.int8(status) for status in (Status.SOLVED, Status.UNSATISFIABLE)]
@@ -353,9 +353,9 @@ def _store_answers(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
 
 
 def _ended_and_stored(now: _Lanes, solved: Array) -> tuple[Array, Array]:
-    """Which lanes' runs are over, and which of these have the answer of their puzzle, at most one of each: bool[K].
+    """The lanes whose runs are over, and those of them whose answers are stored, at most one per puzzle: bool[K] each.
 
-    A run is over as well if another one has solved the puzzle.
+    A run is also over if another run has solved the puzzle.
     """
     size, lane = len(now.found.status), jnp.arange(len(now.puzzle), dtype=jnp.int32)
     wins = now.ended & solved
@@ -387,7 +387,7 @@ def _refill(method: Method[Any], queue: _Queue, now: _Lanes) -> _Lanes:
 
 
 def _narrowed(width: int, method: Method[Any], now: _Lanes) -> _Lanes:
-    """The lanes at work, and idle ones up to the width."""
+    """Compacts the busy lanes, and pads with idle ones up to the width."""
     (lanes,) = jnp.nonzero(now.busy, size=width, fill_value=0)
     there = jnp.arange(width) < now.busy.sum()
     return now._replace(

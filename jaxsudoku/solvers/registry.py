@@ -1,4 +1,4 @@
-"""The registry of solvers: every solver by name, behind one signature. No JAX is loaded until one runs."""
+"""The registry of solvers by name. Loads no JAX until a solver runs."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ DEFAULT_NETWORK = "cube"
 
 @dataclasses.dataclass(frozen=True)
 class Solver:
-    """A solver as the registry knows it.
+    """An entry of the registry.
 
     Attributes:
-      name: what users call it.
+      name: the solver's name.
       summary: one line for the help text.
-      function: the solver, or where it is, "module:function" below ``jaxsudoku.solvers``.
+      function: the solver, or its location, "module:function" below ``jaxsudoku.solvers``.
       config: frozen dataclass of its settings.
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
       stats: the names of the numbers in ``Solution.stats`` of every solution.
-      within: whether it searches within candidates: a fifth argument bool[N, side, cells], digits that are none.
+      within: whether it can be restricted to candidates, by a fifth argument bool[N, side, cells] of excluded digits.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Solver:
 
     @functools.cached_property
     def run(self) -> Callable[..., Solution]:
-        """The function: (board, puzzles, key, config), of a guided solver (board, puzzles, key, config, network)."""
+        """The function of (board, puzzles, key, config); guided solvers take a network as well."""
         if not isinstance(self.function, str):
             return self.function
         module, _, function = self.function.partition(":")
@@ -81,7 +81,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "guided-exact",
-            "complete search on bit-planes, branching by a network",
+            "complete search on bit-planes, with branching guided by a network",
             "guided_exact:guided_exact",
             GuidedExactConfig,
             complete=True,
@@ -89,7 +89,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "iterative",
-            "a network fills its most confident cell, then the rules, repeatedly; no backtracking",
+            "repeatedly fills a network's most confident cell and applies the rules; no backtracking",
             "decoding:iterative",
             IterativeConfig,
             complete=False,
@@ -97,7 +97,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "one-shot",
-            "a network fills all open cells at once",
+            "fills all open cells at once with a network's most probable digits",
             "decoding:one_shot",
             OneShotConfig,
             complete=False,
@@ -182,7 +182,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         Solver(
             "best-first-swaps",
-            "textbook greedy best-first search on complete grids: of all swaps seen the best, and a closed set",
+            "textbook greedy best-first search on complete grids: the best of all swaps seen, with a closed set",
             "population.best_first_swaps:best_first_swaps",
             BestFirstSwapsConfig,
             complete=False,
@@ -204,7 +204,7 @@ def get(name: str) -> Solver:
     """The solver of that name.
 
     Raises:
-      ValueError: there is none; the message lists those there are.
+      ValueError: the name is unknown; the message lists all solvers.
     """
     if name not in SOLVERS:
         raise ValueError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}{did_you_mean(name, SOLVERS)}")
@@ -212,7 +212,7 @@ def get(name: str) -> Solver:
 
 
 def reporting(stat: str) -> str:
-    """The names of the solvers with a number of this name in ``Solution.stats``, as they are listed in messages."""
+    """The names of the solvers that report this number in ``Solution.stats``, as a list for messages."""
     return ", ".join(name for name, solver in SOLVERS.items() if stat in solver.stats)
 
 

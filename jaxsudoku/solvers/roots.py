@@ -1,4 +1,4 @@
-"""Root positions of iterative solvers: the puzzles after the rules, and which of them are open."""
+"""Root positions of iterative solvers: puzzles after the rules, and the queue of open ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxsudoku.core.propagation import invalid_givens, settle
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.runtime.operations import fence
 
-#: Fewest puzzles to which the rules are applied at a time.
+#: Minimum number of puzzles to which the rules are applied at a time.
 _LANES = 2048
 
 
@@ -21,10 +21,10 @@ class Roots(NamedTuple):
     """N puzzles after the rules.
 
     Attributes:
-      nodes: uint32[words, N] or wider, the candidates that are left.
-      grids: uint8[N, cells], the solution where the rules find it, else zeros.
-      status: int8[N]: SOLVED, INVALID, UNSATISFIABLE where the rules refute the puzzle, UNSOLVED where it is open.
-      waiting: int32[N], the indices of the open puzzles, in order, then N.
+      nodes: uint32[words, N] or wider, the remaining candidates.
+      grids: uint8[N, cells], the solution if the rules find it, else zeros.
+      status: int8[N]: SOLVED; INVALID; UNSATISFIABLE if the rules refute the puzzle; UNSOLVED if it is open.
+      waiting: int32[N], the indices of the open puzzles, in order, padded with N.
     """
 
     nodes: Array

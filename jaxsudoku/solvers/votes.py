@@ -1,4 +1,4 @@
-"""Votes of a network: the means of its outputs for a position under random symmetries."""
+"""Test-time augmentation (votes): a network's outputs for a position, averaged over random symmetries."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from jaxsudoku.symmetry import Symmetry
 
 
 def draw(board: Board, keys: Array, number: Array) -> Symmetry:
-    """A random symmetry for each of K keys and the number of a vote."""
+    """Draws a random symmetry from each of K keys, for one vote."""
     return jax.vmap(lambda key: symmetry.sample(jax.random.fold_in(key, number), board))(keys)
 
 
 def _under_symmetry(
     drawn: Symmetry, board: Board, cubes: Array, look: Callable[[Array], tuple[Array, Any]]
 ) -> tuple[Array, Any]:
-    """What a function says of candidates under symmetries.
+    """Applies a function of candidates under symmetries, and maps its values back.
 
     Args:
       drawn: K symmetries.
       board: the board.
       cubes: bool[K, side, cells], the candidates.
-      look: the function, of candidates to a value for each, floats of the same shape, and to anything else.
+      look: the function: candidates -> (a value for each, floats of the same shape; any further results).
 
     Returns:
-      the values of the candidates as they were, and the rest.
+      the values for the original candidates, and the further results.
     """
     shape = (len(cubes), *(board.side,) * 3)
     values, rest = look(symmetry.apply_candidates(drawn, cubes.reshape(shape)).reshape(cubes.shape))
@@ -53,10 +53,10 @@ def averaged(
     Args:
       board: the board.
       votes: the number of votes.
-      drawn: the number of a vote to its K symmetries.
+      drawn: number of a vote -> its K symmetries.
       cubes: bool[K, side, cells], the candidates.
-      look: (candidates, a carry) to the probabilities of these, float32[K, side, cells], another one, float32[K], and
-        the next carry.
+      look: (candidates, carry) -> (probabilities of candidates, float32[K, side, cells]; a probability of the position,
+        float32[K]; the next carry).
       carry: the carries, with a leading axis of votes.
 
     Returns:

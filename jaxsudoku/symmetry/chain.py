@@ -1,4 +1,4 @@
-"""A stabilizer chain of the rearrangements of a board's lines, found by backtracking, on the host, once a board.
+"""Stabilizer chain of the rearrangements of a board's lines, found by backtracking on the host, once per board.
 
 A rearrangement permutes the 2 side lines of a board, rows 0..side-1 and columns side..2 side-1. It maps rows to rows
 and columns to columns, or rows to columns and columns to rows, and the set of the board's houses to itself.
@@ -48,7 +48,7 @@ def transversals(board: Board) -> tuple[np.ndarray, ...]:
 
 
 def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]:
-    """The orbit of a line under the generators, itself first: for each image a product that maps the line to it."""
+    """The orbit of a line under the generators, the line first: {image: a product that maps the line to it}."""
     reached = {line: generators[0]}  # the identity
     waiting = [line]
     while waiting:
@@ -106,7 +106,7 @@ class _Search:
         return None
 
     def colours(self, lines: list[int]) -> np.ndarray:
-        """The refined colour of each line, uint64[2 side], if each of some lines starts with a colour of its own.
+        """The refined colour of each line, uint64[2 side], starting from unique colours of some lines.
 
         Colours are hashes, comparable between calls; a collision costs time, but no correctness.
         """

@@ -25,7 +25,7 @@ from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.sharding import gathered
 from jaxsudoku.symmetry.chain import transversals
 
-#: Levels of the chain are multiplied out into one table while it has no more elements than this.
+#: Maximum number of elements of a table into which levels of the chain are multiplied out.
 _LARGEST_TABLE = 4096
 
 
@@ -191,7 +191,7 @@ def _side(symmetry: Symmetry) -> int:
     """The side of the symmetries' board; raises TypeError for anything but a ``Symmetry``."""
     forks.check()
     if not isinstance(symmetry, Symmetry):
-        raise TypeError(f"the symmetries come first and what they are applied to second, not {type(symmetry).__name__}")
+        raise TypeError(f"the first argument must be a Symmetry, not {type(symmetry).__name__}; the data come second")
     return symmetry.rows.shape[-1]
 
 
@@ -216,7 +216,7 @@ def _take(values: Array, places: Array) -> Array:
             f"batch axes {values.shape[:-1]} and {places.shape[:-1]} don't fit: equal numbers or 1 are wanted"
         ) from error
     values = jnp.broadcast_to(values, (*batch, values.shape[-1]))
-    # without the fences each reader of a value would compute its place again
+    # without the fences each use of a value would recompute its place
     places = fence(jnp.broadcast_to(places, (*batch, places.shape[-1])))
     return fence(jnp.take_along_axis(values, places, axis=-1, mode="promise_in_bounds"))
 
@@ -240,7 +240,7 @@ def _ranks(values: Array) -> Array:
 
 @functools.lru_cache(maxsize=32)
 def _tables(board: Board) -> tuple[np.ndarray, ...]:
-    """A few tables uint8[m, 2 side] of lines; the products of one row from each are all rearrangements, each once."""
+    """Tables uint8[m, 2 side] of lines; each rearrangement is a unique product of one row from each table."""
     tables = [np.arange(2 * board.side, dtype=np.uint8)[None]]
     for transversal in transversals(board):
         if len(tables[-1]) * len(transversal) <= _LARGEST_TABLE:

@@ -1,4 +1,4 @@
-"""Canonical forms of classic 9x9 grids: equal for two grids exactly if a symmetry maps one to the other.
+"""Canonical forms of classic 9x9 grids: two grids have the same form if and only if a symmetry maps one to the other.
 
 The form is the minlex form: the lexicographic minimum of all images of a solved grid under relabelling, transposition,
 and permutations of bands, stacks, rows in bands and columns in stacks. Only few images are computed. With some row as
@@ -7,7 +7,7 @@ first row has the same digit. There are 12,096 patterns, which the arrangements 
 smallest second row, the few arrangements of columns that lead to it, and the third row of each; the remaining images
 are compared cell by cell.
 
-All but the solver is numpy on the host, a chunk of grids at a time, so memory does not grow with the batch.
+Everything but the solver is numpy on the host, one chunk of grids at a time, so memory does not grow with the batch.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from jaxsudoku.symmetry.chain import mix
 
 _BOARD = Board.classic()
 
-#: Grids in a chunk. It takes a few megabytes, or 400 if all are the most symmetrical grid, which has 648 candidates
-#: where others have two.
+#: Grids per chunk. A chunk takes a few megabytes, or 400 if all are the most symmetrical grid, which has 648 candidate
+#: symmetries; other grids have about two.
 _CHUNK = 512
 
 #: The weight of each column in the code of a pattern; codes sort like patterns.
 _WEIGHTS = 9 ** np.arange(8, -1, -1, dtype=np.int32)
 
-#: The choices of a first and a second row in a band; a choice and the one with the other second row differ in bit 0.
+#: The choices of a first and a second row in a band; flipping bit 0 of a choice selects the other second row.
 _FIRST, _SECOND = np.array(list(itertools.permutations(range(3), 2))).T
 
 
@@ -124,7 +124,7 @@ def hashes(forms: ArrayLike) -> NDArray[np.uint64]:
 
 
 def _readable(grids: Any, errors: Errors) -> tuple[Any, NDArray[np.bool_] | None]:
-    """Texts as uint8[*b, 81], and which of them are good, bool[*b]; the others are solved grids. Arrays as they are."""
+    """Reads texts as uint8[*b, 81], and which are valid, bool[*b]; a solved grid replaces the others. Arrays stay."""
     check_errors(errors)
     if not isinstance(grids, Chunk | str) and text_column(grids) is None:
         return grids, None
@@ -167,7 +167,7 @@ def _refuse(faulty: NDArray[np.bool_], fault: str, shape: tuple[int, ...], start
 
 
 def _solved(grids: NDArray[np.uint8], shape: tuple[int, ...], solutions: ArrayLike | None) -> NDArray[np.uint8]:
-    """The solutions uint8[n, 81] of a batch of this shape: those given, or else found here."""
+    """The solutions uint8[n, 81] of a batch of this shape: the given ones, or those that the solver finds."""
     if solutions is not None:
         solved, solved_shape = _checked(solutions, "solutions")
         if solved_shape != shape:
@@ -210,7 +210,7 @@ class _Patterns(NamedTuple):
 
 @functools.cache
 def _patterns() -> _Patterns:
-    """The tables, computed once, in 0.3 s."""
+    """The tables, computed once, which takes 0.3 s."""
     patterns = np.zeros((1, 0), np.int32)
     for column in range(9):
         patterns, other = np.repeat(patterns, 9, axis=0), np.tile(np.arange(9, dtype=np.int32), len(patterns))

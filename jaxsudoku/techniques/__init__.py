@@ -1,4 +1,4 @@
-"""Solving techniques of people, on bit-planes: names, scores, and puzzles rated by them in batches."""
+"""Human solving techniques on bit-planes: names, scores, and rating of puzzles in batches."""
 
 from .registry import TECHNIQUES, Kind, Technique
 

@@ -1,8 +1,8 @@
-"""Almost locked sets: a candidate, assumed to be true, locks digits in cells, and what they exclude is followed.
+"""Almost locked sets: follows the consequences of an assumed candidate through sets that it locks.
 
 A set of k cells of a house with k + 1 digits is almost locked: if a candidate excludes one of its digits, the others
-are locked in the set, and the rest of the house loses them. Places for a digit that a candidate confines to the cells
-common to two houses are locked in the same way.
+are locked in the set, and the rest of the house loses them. Likewise, if a candidate confines the places for a digit in
+a house to the intersection with another house, they are locked there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .subsets import naked_subsets, short_of_digits
 
 
 def almost_locked_sets(board: Board, candidates: Array, assumed: Array) -> Array:
-    """What the assumed candidate locks leads to a contradiction at once: uint32[W], the refuted lanes.
+    """Refutes assumed candidates whose locked sets lead to an immediate contradiction: uint32[W], the refuted lanes.
 
     ALS-XZ, ALS-XY-wing and death blossom are such patterns. The contradiction is a cell without a candidate, a house
     without a place for a digit, two cells of a house that must take the same digit, two digits that must take the same
@@ -37,9 +37,9 @@ def almost_locked_sets(board: Board, candidates: Array, assumed: Array) -> Array
 
 
 def links(board: Board, candidates: Array, assumed: Array) -> tuple[Array, Array]:
-    """What the assumed candidate makes true and false through locked candidates and almost locked sets.
+    """The candidates that the assumed one makes true and false through locked candidates and almost locked sets.
 
-    Args are those of ``almost_locked_sets``.
+    Arguments are those of ``almost_locked_sets``.
 
     Returns:
       the candidates that are true and those that are false, uint32[side, cells, W] each. The assumed one is true; in
@@ -50,14 +50,14 @@ def links(board: Board, candidates: Array, assumed: Array) -> tuple[Array, Array
 
 
 def _consequences(board: Board, candidates: Array, assumed: Array) -> tuple[Array, Array, Array]:
-    """The singles and the candidates that are left, uint32[side, cells, W] each, and the lanes with a contradiction."""
+    """The singles and the remaining candidates, uint32[side, cells, W] each, and the lanes with a contradiction."""
     filled = exactly_one(slices(candidates, 0))
     cell = any_of(slices(assumed, 0))
     done = fence(filled | cell)
     left = take(board, candidates, assumed, cell)
     position = Position(left, done, done)
     left = fence(left & ~(pointing(board, position) | claiming(board, position)))
-    # a filled cell with every digit is part of no subset
+    # filled cells get every digit, so that they are part of no subset
     subsets = [naked_subsets(board, Position(left | done[None], done, done), size) for size in subset_sizes(board)]
     left = fence(left & ~any_of(subsets))
     opened = Position(left | done[None], done, done)

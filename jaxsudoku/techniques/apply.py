@@ -1,4 +1,4 @@
-"""Techniques applied to blocks of positions, by their numbers in a list, so that one program holds all of them.
+"""Applies techniques to blocks of positions, by their numbers in a list, so that one program contains all of them.
 
 Techniques that refute candidates get a lane for each candidate of an open cell, so a few positions fill many lanes.
 """
@@ -31,7 +31,7 @@ def search(board: Board, techniques: Sequence[Technique], number: Array, positio
       techniques: the techniques, all of the same kind.
       number: int32, the place of the technique to apply.
       position: the positions.
-      lanes: candidates that are refuted at a time, a multiple of 32.
+      lanes: candidates that are tested at a time, a multiple of 32.
     """
     functions = [functools.partial(technique.run, board) for technique in techniques]
     kind = techniques[0].kind
@@ -82,7 +82,7 @@ def fill(board: Board, techniques: Sequence[Technique], position: Position) -> t
 def _refuted(
     board: Board, refute: Callable[[Array, Array], Array], position: Position, assumable: Array, lanes: int
 ) -> Array:
-    """Those of the assumable candidates that a function refutes, ``lanes`` of them at a time."""
+    """The assumable candidates that a function refutes; ``lanes`` of them are tested at a time."""
 
     def mark(refuted: Array, some: Assumptions) -> Array:
         wrong = unpack_lanes(refute(some.candidates, some.assumed)) & some.real

@@ -1,4 +1,4 @@
-"""Assumptions: a lane for each candidate of a block of positions, in which that candidate is assumed to be true."""
+"""Assumptions: one lane for each candidate of a block of positions, in which this candidate is assumed to be true."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Assumptions(NamedTuple):
-    """Some of the candidates of positions, a lane each.
+    """Some of the candidates of positions, one per lane.
 
     Attributes:
       word: int32[32 W], which word of the flattened candidates uint32[side, cells, groups] each is in.
@@ -49,7 +49,7 @@ def assume_each(
     """Folds over the assumable candidates uint32[side, cells, groups] of positions, ``lanes`` of them at a time."""
     words = pack(position)
     groups = assumable.shape[-1]
-    flat = assumable.reshape(-1)  # a word for each candidate and group of positions
+    flat = assumable.reshape(-1)  # one word per candidate and group of positions
     counts = lax.population_count(flat).astype(jnp.int32)
     ends = fence(jnp.cumsum(counts, dtype=jnp.int32))
     total = ends[-1]
@@ -70,7 +70,7 @@ def assume_each(
 
 
 def _nth_bit(words: Array, number: Array) -> Array:
-    """The place of the n-th set bit of each word uint32[m], n from 0: int32[m]."""
+    """The position of the n-th set bit of each word uint32[m], n from 0: int32[m]."""
     place = jnp.zeros_like(number)
     for width in (16, 8, 4, 2, 1):
         low = (words >> place.astype(jnp.uint32)) & np.uint32((1 << width) - 1)

@@ -1,8 +1,8 @@
-"""Chains: a candidate implies, link by link, that it is false.
+"""Chains: a candidate that implies its own negation, link by link, is false.
 
 A true candidate makes the others of its cell and its houses false (weak links). A false candidate makes the other one
 of a pair true: of a cell with two candidates, or of a house with two places for a digit (strong links). Each link has
-one premise, so chains are paths; all of a candidate's are followed at once.
+one premise, so chains are paths; all paths of a candidate are followed at once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def chain(board: Board, candidates: Array, assumed: Array, links: Links) -> Arra
       board: the board.
       candidates: uint32[side, cells, W].
       assumed: uint32[side, cells, W], one candidate of each lane.
-      links: which links there are.
+      links: the links to use.
     """
     pairs_of_cells = _pairs(slices(candidates, 0))[None] if links in ("pairs", "all") else None
     pairs_of_houses = _pairs(in_houses(board, candidates)) if links != "pairs" else None
@@ -78,7 +78,7 @@ def chain(board: Board, candidates: Array, assumed: Array, links: Links) -> Arra
         return _State(verified, falsified, refuted, (changed != 0).any())
 
     dead = jnp.zeros_like(assumed)
-    if links == "colours":  # the assumed candidate itself need not be part of a pair
+    if links == "colours":  # the assumed candidate itself may not be part of a pair
         dead = fence(candidates & to_cells(board, ones_and_twos(in_houses(board, assumed))[0]) & ~assumed)
     nothing = jnp.zeros_like(assumed[0, 0])
     state = _State(assumed, dead, nothing, *vary_as(assumed, (jnp.bool_(True),)))

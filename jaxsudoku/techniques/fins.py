@@ -1,4 +1,4 @@
-"""Finned fish: a fish but for further places, the fins, all of which the removed candidate sees."""
+"""Finned fish: a fish with additional places, the fins; the removed candidate sees all fins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .position import places_of_digit, seen
 
 
 def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> Array:
-    """Rows (or columns) that the assumption leaves fewer columns (or rows) for its digit: uint32[W], refuted lanes.
+    """Refutes assumptions that leave ``size`` rows too few columns for the digit, or vice versa: uint32[W], lanes.
 
     Args:
       board: the board.
@@ -32,10 +32,10 @@ def finned_fish(board: Board, candidates: Array, assumed: Array, size: int) -> A
 
 
 def _too_few(matrix: Array, places: Array, own: Array, size: int) -> Array:
-    """Where ``size`` rows of uint32[n, n, W] have places left in fewer columns.
+    """The lanes in which ``size`` rows of uint32[n, n, W] have places left in fewer columns only.
 
-    The row of the assumption, and rows in which the digit is filled in, do not count. One of the places that the
-    assumption removes is a fin, outside these columns and that of the assumption; else it is a fish.
+    The row of the assumption and rows where the digit is filled do not count. At least one of the places that the
+    assumption removes is a fin, outside these columns and the column of the assumption; without fins it is a fish.
     """
     chosen = jnp.asarray(list(itertools.combinations(range(matrix.shape[0]), size)), jnp.int32)
     column = fence(any_of(slices(own, 0)))

@@ -1,7 +1,7 @@
-"""Chains of links: candidates from which a contradiction follows, when each link has one candidate as its premise.
+"""Transitive closure of links with one premise each: finds candidates that imply a contradiction.
 
-Each candidate of a position has a row of the candidates that it makes true, and one of those that it makes false. What
-follows from a candidate is the union of the rows of all that it makes true, directly or through others.
+Each candidate of a position has a row of the candidates that it makes true, and one of those that it makes false. The
+consequences of a candidate are the union of the rows of all candidates that it makes true, directly or indirectly.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from jaxsudoku.core.planes import GROUP, pack_lanes, planes_to_words, unpack_lan
 from .assumptions import Assumptions, assume_each
 from .position import Position
 
-#: Rows that are updated at a time: positions have far fewer candidates than boards.
+#: Rows that are updated at a time, as positions have far fewer candidates than boards.
 _BLOCK = 128
 
 
 class _Rows(NamedTuple):
-    """Rows of the candidates of P positions, a slot each.
+    """Rows of the candidates of P positions, one slot per candidate.
 
     Attributes:
-      true, false: uint32[words, P, slots], the candidates that the one in a slot makes true and false.
+      true, false: uint32[words, P, slots], the candidates that the candidate of a slot makes true and false.
       candidate: int32[P, slots], the number of the candidate in a slot.
     """
 
@@ -43,12 +43,12 @@ def chained(
     assumable: Array,
     lanes: int,
 ) -> Array:
-    """Those of the assumable candidates from which both a candidate and its contrary follow: uint32[side, cells, W].
+    """The assumable candidates that imply both a candidate and its negation: uint32[side, cells, W].
 
     Args:
       board: the board.
-      links: maps candidates and assumed candidates, uint32[side, cells, W], to those that are true and those that are
-        false, the assumed one among the first.
+      links: maps candidates and assumed candidates, uint32[side, cells, W], to the true candidates, including the
+        assumed one, and the false candidates.
       position: the positions.
       assumable: uint32[side, cells, W], the candidates to assume.
       lanes: candidates that are assumed at a time, a multiple of 32.

@@ -1,4 +1,4 @@
-"""Locked candidates: the places for a digit in one house all lie in another one, whose other cells lose the digit."""
+"""Locked candidates: if all places for a digit in a house lie in another house, its other cells lose the digit."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .position import Position
 
 
 def pointing(board: Board, position: Position) -> Array:
-    """The confined house is a box, region or further house: uint32[side, cells, W], the candidates to remove."""
+    """Pointing: the confined house is a box, region or further house. uint32[side, cells, W], candidates to remove."""
     return _locked(board, position, from_lines=False)
 
 
 def claiming(board: Board, position: Position) -> Array:
-    """The confined house is a row or column."""
+    """Claiming: the confined house is a row or column. uint32[side, cells, W], candidates to remove."""
     return _locked(board, position, from_lines=True)
 
 
@@ -42,7 +42,7 @@ def _locked(board: Board, position: Position, from_lines: bool) -> Array:
 
 @functools.lru_cache(maxsize=32)
 def _tables(board: Board, from_lines: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cells in both houses of each pair, cells of the confined one alone, and the pairs that affect each cell."""
+    """Cells in both houses of each pair, cells of the confined house only, and the pairs that affect each cell."""
     sets = [(set(board.houses[one]), set(board.houses[other])) for one, other in locked_pairs(board, from_lines)]
     affected: list[list[int]] = [[] for _ in range(board.cells)]
     for number, (one, other) in enumerate(sets):

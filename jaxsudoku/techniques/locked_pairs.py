@@ -1,4 +1,4 @@
-"""The houses between which candidates can be locked. No JAX."""
+"""Pairs of houses for locked candidates. No JAX."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def locked_pairs(board: Board, from_lines: bool) -> tuple[tuple[int, int], ...]:
 
     Args:
       board: the board.
-      from_lines: whether the confined house is a row or column, or else a box, region or further house.
+      from_lines: whether the confined house is a row or column; else a box, region or further house.
     """
     lines = range(2 * board.side)
     others = regions(board)
@@ -27,7 +27,7 @@ def locked_pairs(board: Board, from_lines: bool) -> tuple[tuple[int, int], ...]:
 
 @functools.lru_cache(maxsize=32)
 def regions(board: Board) -> tuple[int, ...]:
-    """The numbers of the boxes, regions and further houses in ``board.houses``, but for those that are lines too."""
+    """The numbers of the boxes, regions and further houses in ``board.houses``, except those that are also lines."""
     lines = {frozenset(house) for house in board.houses[: 2 * board.side]}
     numbers = range(2 * board.side, len(board.houses))
     return tuple(number for number in numbers if frozenset(board.houses[number]) not in lines)

@@ -1,4 +1,4 @@
-"""Nets: a candidate, assumed to be true, leads to a contradiction by rules that may use several premises."""
+"""Nets: refutes an assumed candidate by rules that may have several premises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from .singles import clashing, singles
 
 
 def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
-    """Hidden singles of the assumed digit alone leave a house without a place for it: uint32[W], refuted lanes.
+    """Refutes a digit's placement by hidden singles of this digit only: uint32[W], refuted lanes.
+
+    A lane is refuted if a house is left without a place for the digit.
 
     Args:
       board: the board.
@@ -39,7 +41,7 @@ def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
 
 
 def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str) -> Array:
-    """The rules lead to a contradiction: uint32[W], refuted lanes.
+    """Refutes assumptions by rules, up to a contradiction: uint32[W], refuted lanes.
 
     Args:
       board: the board.
@@ -50,5 +52,5 @@ def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str) -
     left = take(board, candidates, assumed, any_of(slices(assumed, 0)))
     planes = propagate(left.reshape(*(board.side,) * 3, -1), board, rules)
     settled = fence(planes.reshape(left.shape))
-    # rules keep two digits that must take one cell, and two cells that must take one digit: neither loses its place
+    # rules do not remove clashing singles (two digits for one cell, or two cells of a house for one digit)
     return outcome(planes, board)[0] | clashing(board, singles(board, settled))

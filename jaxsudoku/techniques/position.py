@@ -1,4 +1,4 @@
-"""Positions of puzzles that are solved by techniques: candidates, filled cells and givens, on planes.
+"""Positions for solving by techniques: planes of candidates, filled cells and givens.
 
 A position is *basic*: no open cell has a candidate whose digit is filled in one of its houses. Techniques take a basic
 position, and ``place`` and ``eliminate`` return one.
@@ -23,12 +23,12 @@ from jaxsudoku.runtime.operations import cpu_fence, fence
 
 
 class Position(NamedTuple):
-    """Positions of 32 W puzzles, a bit each.
+    """Positions of 32 W puzzles, one bit each.
 
     Attributes:
-      candidates: uint32[side, cells, W], the digit of a filled cell, the digits that are left of an open one.
-      filled: uint32[cells, W], the cells that have their digit, givens included.
-      given: uint32[cells, W], the cells that the puzzle gives.
+      candidates: uint32[side, cells, W], the digit of a filled cell, the remaining digits of an open one.
+      filled: uint32[cells, W], the filled cells, including givens.
+      given: uint32[cells, W], the cells of givens.
     """
 
     candidates: Array
@@ -51,12 +51,12 @@ def place(board: Board, position: Position, placed: Array) -> Position:
 
 
 def take(board: Board, candidates: Array, taken: Array, cells: Array) -> Array:
-    """The candidates that are left when cells take one each, which their houses lose: uint32[side, cells, W].
+    """The candidates left after placing one in each of some cells and removing it from their houses: [side, cells, W].
 
     Args:
       board: the board.
       candidates: uint32[side, cells, W].
-      taken: uint32[side, cells, W], those that are taken.
+      taken: uint32[side, cells, W], the placed candidates.
       cells: uint32[cells, W], their cells.
     """
     return fence(candidates & ~seen(board, taken) & ~cells[None] | taken)
@@ -86,7 +86,7 @@ def unpack(board: Board, words: Array) -> Position:
 
 
 def in_houses(board: Board, cells: Array, houses: tuple[int, ...] | None = None) -> list[Array]:
-    """The members of houses: planes [*b, cells, W] to ``side`` planes [*b, houses, W], the n-th members of all houses.
+    """Gathers the members of houses: planes [*b, cells, W] to ``side`` planes [*b, houses, W], the n-th of all houses.
 
     Args:
       board: the board.
@@ -111,9 +111,9 @@ def to_cells(board: Board, folded: Array, houses: tuple[int, ...] | None = None)
 
 
 def seen(board: Board, cells: Array) -> Array:
-    """Which cells share a house with a set cell other than themselves: planes [*b, cells, W] to planes of that shape.
+    """The cells that see a set cell, i.e. share a house with another set cell: planes [*b, cells, W], same shape.
 
-    A cell does if it is not set and one of its houses has a set cell, or if one of its houses has two.
+    These are unset cells in a house with a set cell, and all cells in a house with two set cells.
     """
     ones, twos = fence(ones_and_twos(in_houses(board, cells)))
     return fence(to_cells(board, ones) & ~cells | to_cells(board, twos))

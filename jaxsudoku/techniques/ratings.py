@@ -1,4 +1,4 @@
-"""Ratings by technique: the hardest technique that a puzzle needs where the simplest one that helps is always used."""
+"""Ratings by technique: the hardest technique that a puzzle needs if the simplest applicable one is always used."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .solving import TechniqueKernel
 
 
 class TechniqueRatings(NamedTuple):
-    """Ratings of puzzles by technique, arrays of numpy or, where results are wanted on devices, of JAX.
+    """Ratings of puzzles by technique, arrays of numpy or, with results on devices, of JAX.
 
     Attributes:
-      technique: int8[*b], the number of the hardest technique needed in ``techniques.TECHNIQUES``; -1 where there is
-        none, as the puzzle is complete, has not exactly one solution, or is not solved by techniques.
+      technique: int8[*b], the number in ``techniques.TECHNIQUES`` of the hardest technique needed; -1 for puzzles that
+        are complete, do not have exactly one solution, or are not solved by techniques.
       score: float32[*b], its score; 0 for a complete grid, NaN for a puzzle without exactly one solution, infinity
         where the techniques do not solve the puzzle.
     """
@@ -48,8 +48,8 @@ class TechniqueRatings(NamedTuple):
         The columns are ``puzzle``, a text, ``clues``, ``score`` and ``technique``, "" for none.
 
         Args:
-          puzzles: the puzzles that were rated, in any form that ``solve`` takes. A malformed one is its text, and its
-            number of clues is null.
+          puzzles: the rated puzzles, in any form that ``solve`` takes. A malformed one is written as its text, with
+            null as its number of clues.
           board: the board; None for the classic one of the puzzles' size.
 
         Raises:
@@ -62,7 +62,7 @@ class TechniqueRatings(NamedTuple):
 
 
 def ratings_of(hardest: Any, solved: Any, proper: Any = True) -> TechniqueRatings:
-    """The ratings of puzzles, as arrays of the arguments' kind, numpy's or JAX's.
+    """The ratings of puzzles, as arrays of numpy or JAX like the arguments.
 
     Args:
       hardest: int8[N], the number of the hardest technique used, -1 for none.
@@ -95,14 +95,14 @@ def rate_by_technique(
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
 ) -> TechniqueRatings:
-    """Rates puzzles by technique, after a proof for each that it has exactly one solution.
+    """Rates puzzles by technique, after proving for each that it has exactly one solution.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.
       board: the board.
       up_to: the name of the hardest technique to try; None for all.
       batch_size, devices: as in ``solve``.
-      progress: as in ``solve``; no puzzle is done until all are proved, which takes a small part of the time.
+      progress: as in ``solve``; puzzles count as done only after all proofs, which take a small part of the time.
 
     Raises:
       ValueError: an unknown technique.
@@ -112,7 +112,7 @@ def rate_by_technique(
     with reports(progress) as report:
         report(0, len(puzzles))
         proper = proofs.run(puzzles, lambda done, count: report(0, count)).counts == 1
-        # those without exactly one solution are replaced by invalid ones, which take no work
+        # puzzles without exactly one solution are replaced by invalid ones, which take no work
         hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
     return ratings_of(hardest, solved, proper)
 
@@ -120,7 +120,7 @@ def rate_by_technique(
 def rate_placed(
     puzzles: PlacedPuzzles, up_to: str | None = None, progress: Report | bool | None = None
 ) -> TechniqueRatings:
-    """``rate_by_technique`` of puzzles on devices, where the ratings are too."""
+    """``rate_by_technique`` for puzzles on devices; the ratings are on the same devices."""
     proper = [found.counts == 1 for found in puzzles.run(CountKernel(ExactConfig(), grids=False))]
     pairs = zip(proper[1:], puzzles.shares, strict=True)
     shares = [jnp.where(is_proper[:, None], share, jnp.uint8(255)) for is_proper, share in pairs]

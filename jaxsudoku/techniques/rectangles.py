@@ -1,10 +1,10 @@
-"""Unique rectangles: four cells, none given, that could swap two digits would give the puzzle a second solution.
+"""Unique rectangles: four cells without givens can't hold two digits that could be swapped, if the solution is unique.
 
-The cells are the corners of a rectangle in two rows and two columns such that every house has as many corners of one
-diagonal as of the other. If they held two digits alone, one on each diagonal, the digits could be swapped. In a puzzle
-with one solution they therefore never do, whatever candidates are left, so filled corners count too.
+The cells are the corners of a rectangle in two rows and two columns such that every house has equally many corners of
+both diagonals. If they held only two digits, one on each diagonal, swapping the digits would give a second solution. So
+this is impossible in a puzzle with one solution, whatever candidates are left; filled corners count too.
 
-A pair of adjacent corners that have two digits alone is the *floor*, the others are the *roof*.
+Two adjacent corners with only two digits are the *floor*, the others are the *roof*.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from .position import Position, in_houses
 
 
 def unique_rectangles(board: Board, position: Position) -> Array:
-    """What unique rectangles of the types 1, 2 and 4 exclude: uint32[side, cells, W], the candidates to remove.
+    """Unique rectangles of the types 1, 2 and 4: uint32[side, cells, W], the candidates to remove.
 
-    - Type 1: three corners have two digits alone, so the fourth has neither.
+    - Type 1: three corners have only two digits, so the fourth has neither.
     - Type 2: the roof has one further digit, so one of its cells takes it, and no other cell of their houses does.
-    - Type 4: one of the floor's digits has no other place in a house than the roof. One of the roof's cells takes it,
-      so neither takes the other digit.
+    - Type 4: the only places in a house for one of the floor's digits are in the roof. One of the roof's cells takes
+      it, so neither takes the other digit.
     """
     side = board.side
     allowed = rectangles(board)
@@ -51,13 +51,13 @@ def unique_rectangles(board: Board, position: Position) -> Array:
 def _by_rows(
     planes: Array, free: Array, of_regions: tuple[Array, Array], allowed: np.ndarray, region: np.ndarray
 ) -> Array:
-    """What rectangles with floor and roof in a row each exclude: uint32[side, side, side, W].
+    """Rectangles with the floor in one row and the roof in another: candidates to remove, uint32[side, side, side, W].
 
     Args:
       planes: uint32[side, side, side, W], the candidates.
       free: uint32[side, side, W], the cells that are not given.
       of_regions: uint32[side, side, W] by digit and region, where a digit has one place, and where it has two.
-      allowed: bool[side, side, side, side], as of ``rectangles``.
+      allowed: bool[side, side, side, side], see ``rectangles``.
       region: int[side, side], the region of each cell.
     """
     side = len(region)
@@ -102,10 +102,10 @@ def _by_rows(
 
 
 class _Lost(NamedTuple):
-    """What rectangles of a row of roofs show, uint32[side, pairs, W] by digit and pair of columns.
+    """Deductions from rectangles whose roofs are in one row, uint32[side, pairs, W] by digit and pair of columns.
 
     Attributes:
-      left, right: digits that the roof's left and right cells lose.
+      left, right: digits removed from the roof's left and right cells.
       extra: the digit that one of the roof's cells takes, so that no other cell of their houses does.
     """
 
@@ -115,13 +115,13 @@ class _Lost(NamedTuple):
 
 
 def _of_floor(floor: Array, good: Array, roof: tuple[Array, Array], confinable: Array) -> _Lost:
-    """What rectangles of two rows show.
+    """Deductions from the rectangles of two rows.
 
     Args:
       floor: uint32[side, pairs, W], the digits of the floor's cells.
       good: uint32[pairs, W], where there is a rectangle without a given.
       roof: uint32[side, pairs, W] each, the digits of the roof's left and right cells.
-      confinable: uint32[side, pairs, W], digits that have no other place in a house than the roof.
+      confinable: uint32[side, pairs, W], digits whose only places in a house are in the roof.
     """
     left, right = roof
     good = fence(good & ~at_least(slices(floor, 0), 3)[2])
@@ -138,12 +138,12 @@ def _of_floor(floor: Array, good: Array, roof: tuple[Array, Array], confinable: 
 
 
 def _spread(lost: _Lost, number: Array, side: int) -> tuple[Array, Array]:
-    """What the cells of the roofs' row lose, and what the roofs' regions lose in other rows.
+    """The digits removed from cells of the roofs' row, and from the roofs' regions in other rows.
 
     Args:
       lost: by pair of columns.
-      number: int32[pairs], the region of both cells, ``side`` if they are in two.
-      side: that of the board.
+      number: int32[pairs], the region of both cells, ``side`` if they are in two regions.
+      side: the board's side.
 
     Returns:
       uint32[side, side, W] by digit and column, and by digit and region.
@@ -171,18 +171,18 @@ def _pairs(side: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _masks(truth: np.ndarray) -> np.ndarray:
-    """Truth values as words with all bits set or none."""
+    """Truth values as words: all bits set for True, none for False."""
     return np.where(truth, ~np.uint32(0), np.uint32(0))
 
 
 def _row_of(array: Array, index: Array, axis: int) -> Array:
-    """The slice of an array at a place of an axis."""
+    """The slice of an array at an index of an axis."""
     return lax.dynamic_index_in_dim(array, index, axis, keepdims=False)
 
 
 @functools.lru_cache(maxsize=32)
 def rectangles(board: Board) -> np.ndarray:
-    """bool[side, side, side, side]: whether two different rows and two different columns form such a rectangle."""
+    """bool[side, side, side, side]: whether two different rows and two different columns form a valid rectangle."""
     side = board.side
     rows, columns = ~np.eye(side, dtype=bool), ~np.eye(side, dtype=bool)
     allowed = rows[:, :, None, None] & columns

@@ -1,9 +1,9 @@
 """The registry of techniques: every technique by name, simplest first. No JAX is loaded until one runs.
 
-Names, order and scores follow Sudoku Explainer. Techniques that it does not have, or counts among its chains, are put
-where their patterns are of like size: "w-wing", "finned-x-wing", "finned-swordfish", "simple-colouring". It adds to the
-score of a chain by its length, which is not done here, and its generalised techniques (aligned exclusion, bivalue
-universal grave, unique loops, direct subsets) are left out.
+Names, order and scores follow Sudoku Explainer. Techniques that it lacks or counts as chains are placed among patterns
+of similar size: "w-wing", "finned-x-wing", "finned-swordfish", "simple-colouring". Unlike there, the score of a chain
+does not depend on its length. Its generalised techniques (aligned exclusion, bivalue universal grave, unique loops,
+direct subsets) are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxsudoku.runtime.suggestions import known_name
 
 
 class Kind(enum.Enum):
-    """What the function of a technique takes and returns.
+    """Kind of a technique: the signature of its function.
 
     The first two map (board, position, settings) to candidates uint32[side, cells, W]. REFUTES maps (board,
     candidates, assumed, settings) to the lanes uint32[W] in which the assumed candidate is refuted. LINKS maps (board,
@@ -29,26 +29,26 @@ class Kind(enum.Enum):
 
     PLACES = "places"  #: the candidates to fill in
     REMOVES = "removes"  #: the candidates to remove
-    REFUTES = "refutes"  #: whether one candidate, assumed to be true, leads to a contradiction
-    LINKS = "links"  #: what follows from one candidate, assumed to be true; followed link by link to a contradiction
+    REFUTES = "refutes"  #: whether assuming one candidate leads to a contradiction
+    LINKS = "links"  #: direct consequences of assuming one candidate, followed link by link to a contradiction
 
 
 @dataclasses.dataclass(frozen=True)
 class Technique:
-    """A technique as the registry knows it.
+    """An entry of the registry.
 
     Attributes:
-      name: what users call it.
-      title: the name in words, with which sentences end. Two forms of one pattern share it.
+      name: the technique's name.
+      title: the name in words, for the end of sentences. Two forms of one pattern share it.
       score: its difficulty, on Sudoku Explainer's scale.
-      kind: what its function returns.
-      function: where the function is, "module:function" below ``jaxsudoku.techniques``.
+      kind: the signature of its function.
+      function: the function's location, "module:function" below ``jaxsudoku.techniques``.
       settings: keyword arguments of the function, as pairs.
       widest: the side of the largest boards on which it is used, 0 for all.
       regions: whether it needs houses besides rows and columns, which Latin squares do not have.
-      worth: of one that refutes candidates, the function that says which are worth assuming, in the same form;
+      worth: for a technique that refutes candidates, the location of a function that selects those worth assuming;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
-      unique: whether it relies on it that the filled cells of a puzzle have one solution.
+      unique: whether it assumes that the puzzle has a unique solution.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Technique:
 
 
 def _imported(name: str) -> Callable[..., Any]:
-    """What "module:function" below ``jaxsudoku.techniques`` names."""
+    """Imports "module:function" below ``jaxsudoku.techniques``."""
     module, _, function = name.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(f"jaxsudoku.techniques.{module}"), function)
     return found
@@ -137,7 +137,7 @@ def get(name: str) -> Technique:
     """The technique of a name, in any case, with spaces, dashes or underscores.
 
     Raises:
-      ValueError: there is none, and the message lists them; or the name is no text.
+      ValueError: the name is unknown, and the message lists all; or it is not a text.
     """
     return TECHNIQUES[NUMBERS[known_name("technique", name, NUMBERS)]]
 
@@ -146,7 +146,7 @@ def chosen(names: Iterable[str] | None) -> tuple[Technique, ...]:
     """The techniques of some names, the simplest first; all for None.
 
     Raises:
-      ValueError: an unknown name, or anything but several names.
+      ValueError: an unknown name, or a value that is not a sequence of names.
     """
     if names is None:
         return TECHNIQUES

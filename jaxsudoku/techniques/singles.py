@@ -1,4 +1,4 @@
-"""Singles: cells with one digit left, and digits with one place left in a house. They fill cells."""
+"""Singles, which fill cells: cells with one digit left, and digits with one place left in a house."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def naked_singles(board: Board, position: Position) -> Array:
 
 
 def singles(board: Board, candidates: Array) -> Array:
-    """Candidates that are the only ones of their cells, or for their digits in a house: uint32[side, cells, W]."""
+    """Naked and hidden singles: the only candidates of a cell, or for a digit in a house: uint32[side, cells, W]."""
     only = to_cells(board, fence(exactly_one(in_houses(board, candidates))))
     return fence(candidates & (only | exactly_one(slices(candidates, 0))[None]))
 
 
 def clashing(board: Board, placed: Array) -> Array:
-    """The lanes in which two of the placed candidates are in one cell, or one digit is twice in a house: uint32[W]."""
+    """The lanes in which a cell has two placed candidates, or a house has one digit twice: uint32[W]."""
     return lanes_with(at_least_two(slices(placed, 0))) | lanes_with(at_least_two(in_houses(board, placed)))
 
 
 def _hidden_singles(board: Board, position: Position, houses: tuple[int, ...]) -> Array:
-    """The only candidates for their digits in one of the houses, of open cells."""
+    """Candidates of open cells that are the only ones for their digit in one of the houses."""
     if not houses:
         return jnp.zeros_like(position.candidates)
     only = fence(exactly_one(in_houses(board, position.candidates, houses)))

@@ -1,12 +1,12 @@
-"""Solves puzzles by techniques, the simplest first, and says which was the hardest that each needed.
+"""Solves puzzles by techniques, the simplest first, and records the hardest one that each puzzle needs.
 
 Techniques only remove candidates that no solution has, and on classic boards none stops working because others were
 applied before it. So the hardest technique that a puzzle needs does not depend on the order in which patterns are
 found, and all patterns of a technique are applied at once.
 
-Puzzles wait at *stages*: the first one fills cells by singles as long as there are any, each of the others tries one
-technique. A step takes a block of those that wait at the same stage, that at which most wait. Where a technique finds
-something the puzzle goes back to the first stage, else on to the next one.
+Puzzles wait at *stages*: the first one fills cells by singles until none is left, each other one tries one technique. A
+step takes a block of puzzles at the stage where most are waiting. If a technique finds something, the puzzle goes back
+to the first stage, otherwise on to the next one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack
 from .registry import NUMBERS, Kind, Technique, chosen, fits
 
-#: The most positions in a block of a technique of each kind. One that assumes candidates has a lane for each of them.
+#: Maximum number of positions in a block, by kind of technique. Each assumed candidate takes a lane.
 _AT_ONCE = {Kind.REMOVES: 512, Kind.REFUTES: 64, Kind.LINKS: 32}
 
 
 class TechniqueResult(NamedTuple):
-    """What techniques made of puzzles.
+    """Results of solving puzzles by techniques.
 
     Attributes:
       hardest: int8[N], the number of the hardest technique used; -1 if none was needed.
@@ -48,7 +48,7 @@ class TechniqueResult(NamedTuple):
 
 
 class _Pool(NamedTuple):
-    """The puzzles.
+    """State of N puzzles.
 
     Attributes:
       words: uint32[words, N], packed positions.
@@ -70,14 +70,14 @@ def solve_by_techniques(
     lanes: int = CPU_LANES,
     last: Array | None = None,
 ) -> TechniqueResult:
-    """Solves puzzles by techniques as far as they go; pure, all but the arrays static.
+    """Solves puzzles by techniques as far as possible; pure, with all arguments but the arrays static.
 
     Args:
-      puzzles: uint8[N, cells], 0 = empty, each with exactly one solution. Where givens clash the puzzle is not solved.
-        The results of other puzzles mean nothing: unique rectangles may "solve" one with several solutions.
+      puzzles: uint8[N, cells], 0 = empty, each with exactly one solution. Puzzles with clashing givens are not solved.
+        Results of other puzzles are meaningless: unique rectangles may "solve" one with several solutions.
       board: the board; None for the classic one of the puzzles' size.
       names: the techniques, by their names; None for all. Those that do not fit the board are left out.
-      lanes: puzzles in a block, and candidates that are refuted at a time; a multiple of 32.
+      lanes: puzzles in a block, and candidates that are tested at a time; a multiple of 32.
       last: int32, the number of the hardest of the techniques to apply, if it does not place digits; None for all.
 
     Raises:
@@ -118,7 +118,7 @@ def solve_by_techniques(
 
 
 def _waiting(pool: _Pool, stage: Array, most: int) -> tuple[Array, Array]:
-    """Some of the puzzles that wait at a stage: int32[m], the number of all where there are fewer; and their words."""
+    """Up to m puzzles that wait at a stage: their indices int32[m], padded with N, and their words."""
     count = len(pool.stage)
     index = jnp.nonzero(pool.stage == stage.astype(jnp.int8), size=min(most, count), fill_value=count)[0]
     return index, jnp.take(pool.words, index, axis=1, mode="fill", fill_value=0)
@@ -142,7 +142,7 @@ def _filled(board: Board, techniques: list[Technique], lanes: int, stages: int, 
 
 
 def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, stage: Array, pool: _Pool) -> _Pool:
-    """Tries a technique, which is of a kind, on puzzles at its stage."""
+    """Tries a technique of this kind on puzzles at its stage."""
     own = [technique for technique in techniques if technique.kind is kind]
     if not own:
         return pool  # never chosen
@@ -177,12 +177,12 @@ class TechniqueKernel(PuzzleItems):
 
     def resolve(self, board: Board, platform: str) -> TechniqueKernel:
         # half of a search's block, as puzzles wait at many stages. On wide boards one group: with a last axis of one
-        # word XLA vectorizes over houses, and with two to four words it takes several times as long for each
+        # word XLA vectorizes over houses; with two to four words each takes several times as long
         lanes = GROUP if platform == "cpu" and board.side >= 12 else node_lanes(board, platform) // 2
         return dataclasses.replace(self, lanes=self.lanes or lanes)
 
     def limits(self, board: Board, platform: str) -> Limits:
-        """A step reads where every puzzle of a batch waits; on a CPU a batch is to end within a minute, as progress."""
+        """Limits on the size of batches: a step reads the stages of all puzzles, and progress needs short batches."""
         return Limits(fewest_items(board), 1 << (12 if platform == "cpu" else 14))
 
     def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *last: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The sizes of the subsets that almost locked sets become. No JAX."""
+"""Sizes of subsets in almost locked sets. No JAX."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from jaxsudoku.core.board import Board
 
 
 def subset_sizes(board: Board) -> range:
-    """From one cell to four, as far as the board has room for them.
+    """The sizes: one to four cells, as far as the board allows.
 
-    One cell is there because a set of two is left as one when its other cell is filled.
+    One cell is included because a set of two becomes one when its other cell is filled.
     """
     return range(1, min(4, board.side // 2) + 1)

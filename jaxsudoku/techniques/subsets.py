@@ -1,8 +1,8 @@
-"""Subsets and fish: as many rows of a matrix as columns in which they have candidates.
+"""Subsets and fish: k rows of a matrix whose candidates lie in k columns.
 
 A *matrix* is [n rows, n columns] of candidates; the solution has one of them in every row and in every column. It is
 the cells and digits of a house (naked subsets), its digits and cells (hidden subsets), or the rows and columns of the
-board for one digit (fish). If k rows have candidates in k columns alone, the other rows lose these columns.
+board for one digit (fish). If k rows have candidates in k columns only, the other rows lose these columns.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from jaxsudoku.runtime.operations import fence
 
 from .position import Position, in_houses, lanes_with
 
-#: The most rows of a matrix that are all updated at once, through a mask. The rows of wider boards do not fit a core's
-#: cache, so each is updated in place: five times as fast on 25x25, and slower on 9x9.
+#: Maximum number of rows of a matrix for updating all rows at once, through a mask. On wider boards the rows do not fit
+#: a core's cache, so each is updated in place: five times as fast on 25x25, but slower on 9x9.
 _MASKED = 16
 
 
 def naked_subsets(board: Board, position: Position, size: int) -> Array:
-    """Cells of a house with as many digits as there are cells.
+    """Naked subsets: ``size`` cells of a house with ``size`` digits in all.
 
     Args:
       board: the board.
@@ -41,15 +41,15 @@ def naked_subsets(board: Board, position: Position, size: int) -> Array:
 
 
 def hidden_subsets(board: Board, position: Position, size: int) -> Array:
-    """Digits of a house, ``size`` of them, with places in as many cells; as ``naked_subsets``."""
+    """Hidden subsets: ``size`` digits of a house with places in ``size`` cells; arguments as in ``naked_subsets``."""
     members = jnp.stack(in_houses(board, position.candidates), axis=1)  # digit, member, house
     return position.candidates & _from_houses(board, _excess(members, size))
 
 
 def fish(board: Board, position: Position, size: int) -> Array:
-    """Rows whose places for a digit lie in as many columns, and columns whose places lie in as many rows.
+    """Fish: ``size`` rows whose places for a digit lie in ``size`` columns, or vice versa.
 
-    As ``naked_subsets``.
+    Arguments and results as in ``naked_subsets``.
     """
     planes = position.candidates.reshape(board.side, board.side, board.side, -1)
     by_row = planes.transpose(1, 2, 0, 3)  # row, column, digit
@@ -59,7 +59,7 @@ def fish(board: Board, position: Position, size: int) -> Array:
 
 
 def short_of_digits(board: Board, position: Position, size: int) -> Array:
-    """The lanes in which some cells of a house, ``size`` of them, have fewer digits than there are cells: uint32[W]."""
+    """The lanes in which ``size`` cells of a house have fewer than ``size`` digits: uint32[W]."""
     members = jnp.stack(in_houses(board, position.candidates))
 
     def add(short: Array, _: Array, union: Array) -> Array:
@@ -69,7 +69,7 @@ def short_of_digits(board: Board, position: Position, size: int) -> Array:
 
 
 def _excess(matrix: Array, size: int) -> Array:
-    """What the other rows lose: uint32[n, n, m, W] of the same shape, whether or not it is set in ``matrix``."""
+    """Entries that the other rows lose: uint32[n, n, m, W], including ones that are not set in ``matrix``."""
     numbers = np.arange(matrix.shape[0], dtype=np.int32)
 
     def add(removed: Array, picked: Array, union: Array) -> Array:

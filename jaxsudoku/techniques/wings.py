@@ -1,8 +1,8 @@
-"""Wings: cells with two candidates through which an assumed candidate leads to a contradiction.
+"""Wings: cells with two candidates by which an assumed candidate leads to a contradiction.
 
-A cell with two candidates, one of which the assumed candidate removes, takes the other one. If the wings together leave
-a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing), the assumed
-candidate is refuted.
+If the assumed candidate removes one of a cell's two candidates, the cell, a wing, takes the other one. If the wings
+together leave a pivot cell without a candidate (XY-wing, XYZ-wing), or a house without a place for a digit (W-wing),
+the assumed candidate is refuted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .position import in_houses, lanes_with, seen, to_cells
 
 
 def xy_wing(board: Board, candidates: Array, assumed: Array) -> Array:
-    """A pivot with two candidates, both removed by wings: uint32[W], the lanes whose assumption is refuted.
+    """XY-wing: a pivot with two candidates, both removed by wings: uint32[W], the refuted lanes.
 
     Args:
       board: the board.
@@ -32,7 +32,7 @@ def xy_wing(board: Board, candidates: Array, assumed: Array) -> Array:
 
 
 def xyz_wing(board: Board, candidates: Array, assumed: Array) -> Array:
-    """A pivot with three candidates, one removed by the assumption and two by wings; as ``xy_wing``."""
+    """XYZ-wing: a pivot with three candidates, one removed by the assumption and two by wings; see ``xy_wing``."""
     bivalue, trivalue = _by_count(candidates)
     dead = candidates & seen(board, assumed)
     reached = _reached(board, candidates, assumed, bivalue)
@@ -40,7 +40,7 @@ def xyz_wing(board: Board, candidates: Array, assumed: Array) -> Array:
 
 
 def w_wing(board: Board, candidates: Array, assumed: Array) -> Array:
-    """A house with two places for a digit, both removed by wings; as ``xy_wing``."""
+    """W-wing: a house with two places for a digit, both removed by wings; see ``xy_wing``."""
     bivalue, _ = _by_count(candidates)
     reached = _reached(board, candidates, assumed, bivalue)
     _, two, three = at_least(in_houses(board, candidates), 3)
@@ -51,7 +51,7 @@ def w_wing(board: Board, candidates: Array, assumed: Array) -> Array:
 def seeing_two_pairs(board: Board, candidates: Array) -> Array:
     """Candidates that see cells with two different pairs of their digit and another: uint32[side, cells, W].
 
-    Others are refuted by no XY-wing or XYZ-wing.
+    XY-wings and XYZ-wings refute no other candidates.
     """
     pairs = _pairs(candidates)
     return candidates & at_least_two(slices(seen(board, pairs), 0))
@@ -60,7 +60,7 @@ def seeing_two_pairs(board: Board, candidates: Array) -> Array:
 def seeing_pair_twice(board: Board, candidates: Array) -> Array:
     """Candidates that see two cells with the same pair, or one in two houses: uint32[side, cells, W].
 
-    Others are refuted by no W-wing but those of one wing, on boards with irregular houses.
+    W-wings refute no other candidates, except W-wings with a single wing on boards with irregular houses.
     """
     pairs = _pairs(candidates)
     if board.irregular_houses:
@@ -79,7 +79,7 @@ def _pairs(candidates: Array) -> Array:
 
 
 def _reached(board: Board, candidates: Array, assumed: Array, bivalue: Array) -> Array:
-    """What the wings remove: the candidates that see one that a cell with two must take."""
+    """The candidates that wings remove: those that see the digit that a wing takes."""
     dead = fence(candidates & seen(board, assumed))
     touched = bivalue & any_of(slices(dead, 0))
     return candidates & seen(board, fence(candidates & ~dead & touched[None]))
@@ -92,5 +92,5 @@ def _by_count(candidates: Array) -> tuple[Array, Array]:
 
 
 def _without(candidates: Array, removed: Array) -> Array:
-    """The cells that have no candidate beyond those removed: uint32[cells, W]."""
+    """The cells whose candidates are all removed: uint32[cells, W]."""
     return ~any_of(slices(candidates & ~removed, 0))

@@ -1,6 +1,6 @@
-"""A conformance kit: checks of solvers, networks, rules and formats that are written outside of the library.
+"""A conformance kit: checks for your own solvers, networks, rules and formats.
 
-The library's own tests run the same checks. Each raises AssertionError, with the property that fails and a puzzle.
+The library's tests run the same checks. Each raises AssertionError, with the property that fails and a puzzle.
 They compare with ``plain``, which solves puzzles by brute force in plain Python, and need no test framework.
 """
 

@@ -1,4 +1,4 @@
-"""The error of a check that fails."""
+"""The error of a failed check."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def require(holds: Any, what: str, **shown: Any) -> None:
     """Raises AssertionError unless a property holds.
 
     Args:
-      holds: whether it does.
-      what: what is wrong if not.
-      **shown: what the message shows below, by name: a puzzle or a grid as numbers in one line.
+      holds: whether it holds.
+      what: the message if it does not.
+      **shown: arrays that the message shows below it, by name: a puzzle or a grid as numbers in one line.
     """
     if not holds:
         lines = (f"\n  {name}: {' '.join(map(str, np.ravel(value).tolist()))}" for name, value in shown.items())

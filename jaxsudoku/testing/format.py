@@ -1,4 +1,4 @@
-"""What every format of puzzle files promises."""
+"""Conformance check of formats of puzzle files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .failing import require
 
 #: Sides of the boards of a text format.
 SIDES = (4, 6, 9, 16, 25, 35)
-#: Puzzles of a file, and the one that is damaged.
+#: Number of puzzles in a file, and the index of the one that is damaged.
 _PUZZLES, _DAMAGED = 7, 3
 
 
@@ -30,19 +30,19 @@ def check_format(
 ) -> None:
     """Checks a format on files of seven puzzles.
 
-    - What is written is recognized and read back, a text also with other line ends, a byte order mark, without its last
-      newline, and compressed.
-    - A puzzle of which a digit is replaced by "%" is marked with its line; the others are read as before.
+    - A written file is recognized and read back; a text also with other line ends, with a byte order mark, without its
+      last newline, and compressed.
+    - A puzzle with a digit replaced by "%" is marked with its line; the others are read unchanged.
     - Blocks, chunks and slices of any size give the same puzzles with the same lines and errors.
     - A comment that names another board ends a text, after all puzzles before it.
 
     Args:
       kind: the class of the format, which need not be in ``io.read.FORMATS``.
-      write: writes grids uint8[n, cells], with 0 for blanks, as a file, a digit in the same place in each file.
+      write: writes grids uint8[n, cells], with 0 for blanks, to bytes of a file; equal cells must be at equal places.
       boards: the boards; None for the classic ones of the sides 4, 6, 9, 16, 25 and 35.
 
     Raises:
-      AssertionError: a promise is broken; the message names it, and a puzzle.
+      AssertionError: a property fails; the message names it, and a puzzle.
     """
     formats = read.FORMATS if kind in read.FORMATS else (kind, *read.FORMATS)
     with mock.patch.object(read, "FORMATS", formats):
@@ -61,7 +61,7 @@ def check_format(
 
 
 def read_slices(path: Any, board: Board, puzzles: int) -> Chunk:
-    """The puzzles of a file, read in slices of about so many, with their lines in the file."""
+    """The puzzles of a file, read in slices of about this many, with their lines in the file."""
     found, before = [], 0
     for part in slices(str(path), board, None, puzzles)[1]:
         with open_slice(part, board) as opened:
@@ -75,7 +75,7 @@ def read_slices(path: Any, board: Board, puzzles: int) -> Chunk:
 
 
 def _read(data: bytes, board: Board, size: int = 65536) -> Chunk:
-    """All puzzles of a file, in chunks of a size."""
+    """All puzzles of a file, read in chunks of this size."""
     try:
         return Chunk.join(list(read_chunks(io.BytesIO(data), board, chunk_size=size)))
     except PuzzleFileError as error:
@@ -83,7 +83,7 @@ def _read(data: bytes, board: Board, size: int = 65536) -> Chunk:
 
 
 def _variants(data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same text in other forms."""
+    """Equivalent variants of a text."""
     yield "compressed", gzip.compress(data)
     yield "with carriage returns", data.replace(b"\n", b"\r\n")
     yield "with a byte order mark", b"\xef\xbb\xbf" + data
@@ -111,7 +111,7 @@ def _check_text(data: bytes, board: Board) -> None:
 
 
 def _check_damage(write: Callable[[np.ndarray, Board], bytes], grids: np.ndarray, board: Board) -> None:
-    """Damages the digit of a cell, whose place in the file is the first byte in which two files differ."""
+    """Damages the digit of a cell, located in the file as the first byte in which two files differ."""
     files = []
     for digit in (1, 2):
         grids[_DAMAGED, board.side + 1] = digit
@@ -133,7 +133,7 @@ def _check_damage(write: Callable[[np.ndarray, Board], bytes], grids: np.ndarray
 
 
 def _check_puzzles(found: Chunk, grids: np.ndarray) -> None:
-    """Whether these grids were read."""
+    """Checks that these grids were read."""
     require(len(found) == len(grids), f"{len(grids)} puzzles were written, {len(found)} are read", puzzle=grids[0])
     for row in np.flatnonzero((found.grids != grids).any(axis=1) | ~found.good):
         causes = "; ".join(map(str, found.errors)) or "another one is read"
@@ -141,7 +141,7 @@ def _check_puzzles(found: Chunk, grids: np.ndarray) -> None:
 
 
 def _check_same(found: Chunk, whole: Chunk, what: str) -> None:
-    """Whether the same puzzles, lines and errors were read."""
+    """Checks that the same puzzles, lines and errors were read."""
     require(len(found) == len(whole), f"a file read {what} has {len(found)} puzzles, not {len(whole)}")
     for name in ("grids", "good", "lines", "listed"):
         same = np.array_equal(getattr(found, name), getattr(whole, name))

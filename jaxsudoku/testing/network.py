@@ -1,4 +1,4 @@
-"""What every architecture of a network promises."""
+"""Conformance check of network architectures."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ def check_network(
 ) -> None:
     """Checks an architecture, or a network with its parameters, on four positions.
 
-    - Outputs have the documented shapes and dtypes, are finite, and not the same for all candidates.
-    - The outputs of a position do not depend on the other positions of the batch nor on its size, and are those of the
-      last iteration of ``unroll``.
-    - Of an architecture: parameters are float32 and follow from the key alone; outputs are small before training; a
-      network is loaded as it was saved, bit for bit.
+    - Outputs have the documented shapes and dtypes, are finite, and not equal for all candidates.
+    - The outputs of a position do not depend on the other positions of the batch nor on its size, and equal those of
+      the last iteration of ``unroll``.
+    - For architectures: parameters are float32 and depend only on the key; outputs are small before training; saving
+      and loading a network preserves every bit.
 
     Args:
-      network: a network, as of ``networks.from_module``; an entry of the registry, its name, or the class of a module.
-      config: its sizes; None for the defaults of an entry. A class needs them. Small ones compile in little time.
+      network: a network, such as from ``networks.from_module``; an entry of the registry, its name, or a module class.
+      config: its sizes; None for the defaults of an entry. Required for a class. Small sizes compile quickly.
       board: the board; None for the classic 4x4, or that of a network.
 
     Raises:
-      AssertionError: a promise is broken; the message names it.
+      AssertionError: a property fails; the message names it.
       ValueError: a class without sizes, sizes or a board for a network that has its own, or a board that the
         architecture does not support.
     """
@@ -71,7 +71,7 @@ def check_network(
 
 
 def positions(board: Board, size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of solved grids with some cells filled, and of the others any candidates beside the right ones.
+    """Random positions: solved grids in which some cells are filled, others have random candidates and the right one.
 
     Returns:
       Candidates bool[B, side, cells], and digits int[B, cells] of 0..side-1.
@@ -84,7 +84,7 @@ def positions(board: Board, size: int, seed: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def check_outputs(outputs: Outputs, candidates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Policy and value of candidates bool[B, side, cells], once they are known to be what they should be."""
+    """Checks outputs for candidates bool[B, side, cells]; returns the policy and the value."""
     policy, value = np.asarray(outputs.policy), np.asarray(outputs.value)
     found = [f"{array.dtype}{list(array.shape)}" for array in (policy, value)]
     right = [f"float32{list(shape)}" for shape in (candidates.shape, candidates.shape[:1])]
@@ -97,7 +97,7 @@ def check_outputs(outputs: Outputs, candidates: np.ndarray) -> tuple[np.ndarray,
 
 
 def _check_outputs(network: Network) -> float:
-    """The largest output for four positions, once all are known to be what they should be."""
+    """Checks the outputs for four positions; returns the largest one."""
     candidates, _ = positions(network.board, 4)
     policy, value = check_outputs(network(candidates), candidates)
     _check_independence(network, candidates, policy, value)
@@ -105,27 +105,27 @@ def _check_outputs(network: Network) -> float:
 
 
 def _parameters(forward: Forward) -> Any:
-    """The parameters of a key, once they are known to be what they should be."""
-    # a key whose generator compiles at once, which the usual one does not on a CPU; as one program it takes long
+    """Checks initialization; returns the parameters of a key."""
+    # a key whose generator compiles quickly, unlike the default one on a CPU; as one program it takes long
     words = (jax.device_put(np.array([seed, 1, 2, 3], np.uint32)) for seed in (0, 0, 1))
     keys = [jax.random.wrap_key_data(word, impl="unsafe_rbg") for word in words]
     params, same, other = (jax.tree.map(np.asarray, forward.init(key)) for key in keys)
     kinds, right = (jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), tree) for tree in (params, forward.shapes()))
-    require(kinds == right, f"the parameters that are drawn are {kinds}, not {right}")
+    require(kinds == right, f"the initial parameters are {kinds}, not {right}")
     require(all(leaf.dtype == np.float32 for leaf in jax.tree.leaves(params)), f"parameters are not float32: {kinds}")
-    require(_same(params, same), "two times the same key give different parameters")
-    require(not _same(params, other), "two keys give the same parameters")
+    require(_same(params, same), "the same key gives different parameters the second time")
+    require(not _same(params, other), "different keys give the same parameters")
     return params
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether all arrays of two trees are the same bit for bit."""
+    """Whether all arrays of two pytrees are equal bit for bit."""
     trees = [jax.tree.map(lambda leaf: (np.asarray(leaf).tobytes(), leaf.dtype), tree) for tree in (one, other)]
     return trees[0] == trees[1]
 
 
 def _check_independence(network: Network, candidates: np.ndarray, policy: np.ndarray, value: np.ndarray) -> None:
-    """Compares with each position alone, where all iterations are seen."""
+    """Compares with each position evaluated alone, by ``unroll``."""
     unrolled = jax.jit(Forward.unroll, static_argnums=0, compiler_options=compiler_options())
     iterations = getattr(network.config, "iterations", 1)
     for place in range(len(candidates)):
@@ -145,7 +145,9 @@ def _check_files(network: Network) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = save_network(network, Path(folder) / "network")
         first, loaded = path.read_bytes(), load_network(path)
-        require(loaded == network, f"{loaded} was loaded where {network} was saved")
-        require(_same(loaded.params, network.params), "parameters are not loaded as they were saved")
-        require(all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(loaded.params)), "parameters are no arrays")
-        require(save_network(loaded, path).read_bytes() == first, "what was loaded is not saved as the same file")
+        require(loaded == network, f"{network} was saved, but {loaded} was loaded")
+        require(_same(loaded.params, network.params), "saving and loading changes parameters")
+        require(
+            all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(loaded.params)), "parameters must be arrays"
+        )
+        require(save_network(loaded, path).read_bytes() == first, "saving a loaded network gives another file")

@@ -1,6 +1,6 @@
-"""Solving, judging and making puzzles in plain Python and numpy, for boards on which brute force takes no time.
+"""A reference implementation in plain Python and numpy: solving, judging and making puzzles on small boards.
 
-Nothing here uses the library but ``Board``, so that it can't share a mistake with what it judges.
+Except for ``Board`` it uses nothing of the library, so that it can't share mistakes with the code it checks.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ def _houses_of(board: Board) -> list[list[int]]:
 def solutions(
     board: Board, puzzle: Sequence[int] | np.ndarray, limit: int, rng: np.random.Generator | None = None
 ) -> list[tuple[int, ...]]:
-    """Up to ``limit`` solutions, by backtracking on the cell with fewest digits left; none where the givens clash."""
+    """Up to ``limit`` solutions, by backtracking on the cell with fewest digits left; none if the givens clash."""
     found: list[tuple[int, ...]] = []
     grid = [int(digit) for digit in puzzle]
     if is_clash(board, grid):
         return found
     houses = _houses_of(board)
-    held = [sum(1 << grid[cell] for cell in house if grid[cell]) for house in board.houses]  # a bit for each digit
+    held = [sum(1 << grid[cell] for cell in house if grid[cell]) for house in board.houses]  # one bit per digit
 
     def digits(cell: int) -> int:
         left = (2 << board.side) - 2
@@ -75,14 +75,14 @@ def repeats(board: Board, grid: Sequence[int] | np.ndarray) -> int:
 
 
 def is_clash(board: Board, puzzle: Sequence[int] | np.ndarray) -> bool:
-    """Whether the givens repeat a digit in a house, or are no digits of the board."""
+    """Whether the givens repeat a digit in a house, or are not digits of the board."""
     return bool(repeats(board, puzzle) or max(puzzle) > board.side)
 
 
 def is_solution(
     board: Board, grid: Sequence[int] | np.ndarray, puzzle: Sequence[int] | np.ndarray | None = None
 ) -> bool:
-    """Whether each house holds the digits 1..side, and the givens of the puzzle, if any, are kept."""
+    """Whether each house holds the digits 1..side, and the grid agrees with the givens of the puzzle, if any."""
     every = set(range(1, board.side + 1))
     kept = puzzle is None or all(given in (0, digit) for given, digit in zip(puzzle, grid, strict=True))
     return kept and all({int(grid[cell]) for cell in house} == every for house in board.houses)
@@ -123,7 +123,7 @@ def pattern(board: Board) -> np.ndarray:
 
 
 def full_grid(board: Board, rng: np.random.Generator) -> np.ndarray:
-    """A random solved grid: a pattern with its lines shuffled, or one of a few found; digits renamed; uint8[cells]."""
+    """A random solved grid, uint8[cells]: a pattern with shuffled lines, or one of a few solutions, relabelled."""
     if board.box is None or board.extra:
         grid = _found(board)[rng.integers(len(_found(board)))]
     else:
@@ -137,7 +137,7 @@ def _found(board: Board) -> np.ndarray:
 
 
 def lines(board: Board, rng: np.random.Generator) -> np.ndarray:
-    """A random permutation of a box board's bands, stacks, rows and columns in them, as cells to take: int[cells]."""
+    """A random permutation of the bands, stacks, rows and columns of a board with boxes, as source cells int[cells]."""
     assert board.box is not None
     orders = []
     for size in board.box:
@@ -147,7 +147,7 @@ def lines(board: Board, rng: np.random.Generator) -> np.ndarray:
 
 
 def blanked(grid: np.ndarray, givens: int, rng: np.random.Generator) -> np.ndarray:
-    """The grid with all but some cells emptied."""
+    """The grid with all but ``givens`` cells emptied."""
     puzzle = np.zeros_like(grid)
     kept = rng.choice(len(grid), givens, replace=False)
     puzzle[kept] = grid[kept]
@@ -157,7 +157,7 @@ def blanked(grid: np.ndarray, givens: int, rng: np.random.Generator) -> np.ndarr
 def batch(board: Board, size: int, seed: int = 0) -> np.ndarray:
     """Puzzles from empty to full, solvable or with one or two digits changed; uint8[B, cells].
 
-    Boards of side 9 get enough givens for brute force to be quick.
+    Puzzles on boards of side 9 have enough givens for fast brute force.
     """
     rng = np.random.default_rng(seed)
     fewest = board.cells // 3 if board.side > 6 else 0

@@ -1,4 +1,4 @@
-"""What every propagation rule promises."""
+"""Conformance check of propagation rules."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from jaxsudoku.runtime.devices import compiler_options
 from . import plain
 from .failing import require
 
-#: Puzzles of a batch: two words of planes.
+#: Number of puzzles in the batch: two words of planes.
 LANES = 64
 
-#: Solutions of a puzzle that a rule is compared with.
+#: Maximum number of solutions of a puzzle that are compared.
 _SOLUTIONS = 30
 
 
 def check_rule(function: Callable[[Any, Board], Any], board: Board | None = None) -> None:
     """Checks a propagation rule, a function of planes uint32[side, side, side, W] and a board, on 64 puzzles.
 
-    - It removes candidates, and adds none.
-    - It removes no candidate that a solution of the puzzle uses.
-    - A lane's result depends on no other lane.
-    - It is monotone: where fewer candidates are left, and a solution among them, no more are left after it.
+    - It only removes candidates.
+    - It removes no candidate that a solution of the puzzle uses (soundness).
+    - A lane's result is independent of the other lanes.
+    - It is monotone: a subset of the candidates that contains a solution gives a subset of the result.
 
     Args:
-      function: the rule, which can be jitted; ``functools.partial(propagate, rules="naked")`` is one.
+      function: the rule, which can be jitted, such as ``functools.partial(propagate, rules="naked")``.
       board: the board; None for the classic 4x4. Puzzles are solved by brute force, so wide boards take long.
 
     Raises:
-      AssertionError: a promise is broken; the message names it, and a puzzle.
+      AssertionError: a property fails; the message names it, and a puzzle.
     """
     board = board or Board.classic(4)
     program = jax.jit(lambda planes: function(planes, board), compiler_options=compiler_options())
@@ -46,7 +46,7 @@ def check_rule(function: Callable[[Any, Board], Any], board: Board | None = None
         after = np.asarray(program(planes))
         require(
             (after.dtype, after.shape) == (planes.dtype, planes.shape),
-            f"the rule makes {after.dtype}{list(after.shape)} of planes uint32{list(planes.shape)}",
+            f"the rule returns {after.dtype}{list(after.shape)} for planes uint32{list(planes.shape)}",
         )
         return plain.to_lanes(after).reshape(left.shape)
 
@@ -54,7 +54,7 @@ def check_rule(function: Callable[[Any, Board], Any], board: Board | None = None
 
 
 def check_deductions(deduce: Callable[[np.ndarray], np.ndarray], board: Board) -> None:
-    """``check_rule`` of a rule on candidates bool[64, side, cells]."""
+    """``check_rule`` for a rule on candidates bool[64, side, cells]."""
     puzzles, used = _used(board)
     rng, left = np.random.default_rng(0), plain.candidates(board, puzzles)
     after = deduce(left)

@@ -1,4 +1,4 @@
-"""What every solver promises."""
+"""Conformance check of solvers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxsudoku.solvers import Solver, get, make_config
 from . import plain
 from .failing import require
 
-#: Puzzles of the batch.
+#: Number of puzzles in the batch.
 BATCH = 33
 
 
@@ -33,27 +33,27 @@ def check_solver(
     complete: bool = False,
     alone: bool = True,
 ) -> None:
-    """Checks a solver on 33 puzzles, some of them with many solutions, none, clashing givens, or values above the side.
+    """Checks a solver on 33 puzzles, including ones with many solutions, none, clashing givens, or invalid values.
 
-    - Arrays have the documented shapes and dtypes, for no puzzles too.
-    - A grid that is SOLVED is a solution, INVALID puzzles are those with clashing givens, UNSATISFIABLE ones have no
-      solution, and a full grid is SOLVED. A complete solver without a budget leaves no puzzle UNSOLVED.
+    - Arrays have the documented shapes and dtypes, also for an empty batch.
+    - The grid of a SOLVED puzzle is a solution, INVALID puzzles are those with clashing givens, UNSATISFIABLE ones have
+      no solution, and a full grid is SOLVED. A complete solver without a budget leaves no puzzle UNSOLVED.
     - A puzzle's answer depends neither on the other puzzles of the batch nor on the size of the batch: the grid of a
       puzzle with one solution, and the status of a complete solver.
-    - The same key gives the same answer bit for bit, with all numbers.
-    - Numbers are not negative, ``errors`` are 0 where a puzzle is SOLVED, above 0 where UNSOLVED, -1 where INVALID.
+    - The same key gives the same answer bit for bit, including all numbers.
+    - Numbers are not negative; ``errors`` are 0 for SOLVED puzzles, above 0 for UNSOLVED ones, -1 for INVALID ones.
 
     Args:
-      solver: an entry of the registry, its name, or a function (board, puzzles, key, config), with the network as fifth
-        argument if there is one.
+      solver: an entry of the registry, its name, or a function (board, puzzles, key, config), with the network, if any,
+        as fifth argument.
       config: its settings; None for the defaults of an entry, and for a function without settings.
       board: the board; None for the classic 4x4. Puzzles are solved by brute force, so wide boards take long.
       network: the network of a guided solver.
-      complete: of a function, whether it always decides a puzzle; an entry says so itself.
-      alone: whether some puzzles are solved alone too, for which the solver is compiled once more.
+      complete: for a function, whether it always decides a puzzle; an entry has its own field.
+      alone: whether some puzzles are also solved alone, for which the solver is compiled once more.
 
     Raises:
-      AssertionError: a promise is broken; the message names it, and a puzzle.
+      AssertionError: a property fails; the message names it, and a puzzle.
       ValueError: a guided solver without a network, or an unknown name.
     """
     if isinstance(solver, str):
@@ -93,7 +93,7 @@ def check_answers(
     stats: tuple[str, ...] = (),
     alone: bool = True,
 ) -> None:
-    """``check_solver`` of a function of puzzles uint8[B, cells] and a seed that is 0 by default."""
+    """``check_solver`` for a function of puzzles uint8[B, cells] and a seed, 0 by default."""
     puzzles, counts = mixed(board)
     whole = run(puzzles)
     _check_kinds(whole, board, BATCH, stats)
@@ -115,9 +115,9 @@ def check_answers(
 
 @functools.cache
 def mixed(board: Board) -> tuple[np.ndarray, np.ndarray]:
-    """Puzzles uint8[33, cells], and how many solutions each has, up to two.
+    """Puzzles uint8[33, cells], and the number of solutions of each, up to two.
 
-    They have one solution, none or many, clash, or hold a value above the side; one is a full grid.
+    They have one solution, none or many, clash, or have a value above the side; one is a full grid.
     """
     puzzles = plain.batch(board, BATCH)
     puzzles[:16] = plain.unique(board, 16)
@@ -127,8 +127,8 @@ def mixed(board: Board) -> tuple[np.ndarray, np.ndarray]:
     puzzles[19, :2] = 1
     puzzles[20] = plain.full_grid(board, np.random.default_rng(0))
     puzzles[21] = 0
-    if board.side <= 6:  # a search of a wider board may take long to refute it
-        puzzles[21, 1 : board.side] = np.arange(1, board.side)  # the row's last digit stands below its only place
+    if board.side <= 6:  # refuting it on a wider board may take long
+        puzzles[21, 1 : board.side] = np.arange(1, board.side)  # the row's last digit is below its only place
         puzzles[21, (board.side - 1) * board.side] = board.side
     puzzles.flags.writeable = False
     return puzzles, np.array([plain.count(board, puzzle, 2) for puzzle in puzzles])
@@ -146,7 +146,7 @@ def _check_kinds(found: Solution, board: Board, size: int, stats: tuple[str, ...
 def _check_same(
     one: Solution, two: Solution, puzzles: np.ndarray, counts: np.ndarray, complete: bool, what: str
 ) -> None:
-    """Whether statuses of a complete solver, and the grids of puzzles with one solution, are the same."""
+    """Checks that statuses of a complete solver, and grids of puzzles with one solution, are equal."""
     both = (one.status == Status.SOLVED) & (two.status == Status.SOLVED) & (counts == 1)
     unlike = both & (one.grids != two.grids).any(axis=1) | (complete & (one.status != two.status))
     for row in np.flatnonzero(unlike):
@@ -165,7 +165,7 @@ def _check_answer(
     words = f"the status of a puzzle is {names.get(int(status), status)}, not {' or '.join(names[x] for x in right)}"
     require(status in right, words, puzzle=puzzle)
     solved = status != Status.SOLVED or plain.is_solution(board, grid, puzzle)
-    require(solved, "a puzzle is SOLVED by a grid that is no solution", puzzle=puzzle, grid=grid)
+    require(solved, "a puzzle is SOLVED by a grid that is not a solution", puzzle=puzzle, grid=grid)
 
 
 def _check_numbers(found: Solution, puzzles: np.ndarray) -> None:

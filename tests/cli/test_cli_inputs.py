@@ -93,7 +93,7 @@ def test_rated_files_name_their_board(capsys, folder):
 
 def test_false_claims_of_uniqueness_are_said(capsys, folder):
     (folder / "in.txt").write_text(f"# solutions: 1\n{PROPER}\n{'.' * 16}\n{CLASH}\n")
-    words = "; 1 has several solutions, though the file says that each puzzle has one"
+    words = "; 1 has several solutions, although the file states that each puzzle has one"
     for command in ("solve", "count"):
         assert words in run(capsys, command, "in.txt", *FOUR)[2]
     summary = json.loads(run(capsys, "solve", "in.txt", *FOUR, "--json")[2].splitlines()[-1])

@@ -156,9 +156,9 @@ def _in_session(session: int) -> list[int]:
     [
         (["solve", "4x4", "--workers", "2"], "--workers needs --output, a folder for the parts"),
         (["solve", "missing/*.txt", "--workers", "2", "--output", "out"], "missing/*.txt: No such file"),
-        (["solve", "{all}", "--workers", "2", "--output", "out", "--force"], "--force does not go with --workers"),
-        (["count", "{all}", "--output", "out", "--resume"], "--resume goes with --workers"),
-        (["solve", "{all}", "{sixteen}", "--workers", "2", "--output", "out"], "is of 4x4 with 2x2 boxes"),
+        (["solve", "{all}", "--workers", "2", "--output", "out", "--force"], "--force can't be used with --workers"),
+        (["count", "{all}", "--output", "out", "--resume"], "--resume needs --workers"),
+        (["solve", "{all}", "{sixteen}", "--workers", "2", "--output", "out"], "has the board 4x4 with 2x2 boxes"),
         (["solve", "s4://bucket/a.txt", "--workers", "2", "--output", "out"], "Protocol not known: s4"),
     ],
 )
@@ -244,8 +244,8 @@ def test_workers_that_have_nothing_to_do_are_explained(tmp_path, inline, capsys)
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "a.csv").write_text('"puzzle"\n' + text)
     few = "jaxsudoku: note: 1 part for 2 workers, so some have nothing to do; "
-    row_group = "is one row group, which is not cut: write it with smaller row groups"
-    uncut = "is not cut: Parquet is, and lines and CSV, not compressed and without quotes"
+    row_group = "is one row group, which can't be split: write it with smaller row groups"
+    uncut = "can't be split, unlike Parquet, and lines or CSV without compression and quotes"
     size = "a smaller --part-size makes more of them"
     assert job.idle_shards(Workers(2), 10, 5) == "" == job.idle_shards(Workers(2), 0, 5)
     shards = "2 parts for 3 workers, so some have nothing to do; a shard has 5 puzzles: a smaller --shard-size"

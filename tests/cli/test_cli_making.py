@@ -81,7 +81,7 @@ def test_settings_and_the_summary(capsys, tmp_path):
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path)
     assert (code, err) == (
         2,
-        f"jaxsudoku: error: {path}: the output exists: go on with --resume or replace it with --force\n",
+        f"jaxsudoku: error: {path}: the output exists: continue it with --resume or replace it with --force\n",
     )
     code, _, err = run(capsys, "generate", "20", *SMALL, "--output", path, "--force")
     assert code == 0
@@ -190,7 +190,7 @@ def test_whoever_stops_a_run_is_told_how_to_go_on(tmp_path):
     with pytest.raises(Stop) as caught, Invocation(argv, Signals(), 0.0).resumable("made.csv", sink):
         raise Stop(signal.SIGINT)
     command = "jaxsudoku generate 180 --output made.csv --resume"
-    assert caught.value.advice == f"made.csv is whole as far as it goes; to go on: {command}"
+    assert caught.value.advice == f"made.csv has complete rows; to continue: {command}"
     assert os.listdir(tmp_path) == ["made.csv"]  # and no lock
 
 
@@ -234,7 +234,7 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
         (("5", "--given", "0.5"), "given is for instances with holes"),
         (("5", "--holes", "balance", "--given", "0.5"), "did you mean 'balanced'"),
         (("5", "--holes", "random", "--given", "45"), "between 0 and 1, not 45: for 45% it is 0.45"),
-        (("5", "--holes", "random", "--given", "45%"), "'45%' is no share such as 0.45"),
+        (("5", "--holes", "random", "--given", "45%"), "'45%' is not a share such as 0.45"),
         (
             ("5", "--holes", "random", "--given", "0.999"),
             "is 81 of the 81 cells of 9x9 with 3x3 boxes, which leaves no",
@@ -316,13 +316,13 @@ def test_ratings_by_technique(capsys, tmp_path):
     code, _, err = run(capsys, *argv, "--resume", "--up-to", "naked-single")
     assert code in (0, 1)  # the same ratings, so the table goes on
     code, _, err = run(capsys, "rate", str(path), *SMALL, "--up-to", "x-wing")
-    assert (code, "--up-to is of ratings --by technique" in err) == (2, True)
+    assert (code, "--up-to needs --by technique" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("flag", "value"), [("--searches", "8"), ("--seed", "0")])
 def test_ratings_by_technique_take_no_flags_of_searches(capsys, flag, value):
     code, _, err = run(capsys, "rate", PROPER, *SMALL, "--by", "technique", flag, value)
-    assert (code, f"{flag} is of ratings --by nodes" in err) == (2, True)
+    assert (code, f"{flag} needs --by nodes" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["rated.csv", "rated.parquet"])
@@ -407,7 +407,7 @@ def test_a_build_that_is_killed_goes_on(capsys, tmp_path):
     process.wait()
     code, _, err = run(capsys, *argv, str(folder))
     assert code == 2
-    assert "the folder exists: go on with --resume" in err
+    assert "the folder exists: continue it with --resume" in err
     # a shard counts once its record is written; those of a data set that is complete are in its card
     complete = (folder / "card.json").exists()
     there = 200 if complete else 20 * len(list(folder.glob("shard-*.json")))

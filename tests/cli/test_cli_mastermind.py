@@ -94,7 +94,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
     ("arguments", "cause"),
     [
         (["--pegs", "0"], "argument --pegs: must be at least 1, not 0"),
-        (["--pegs", "x"], "argument --pegs: 'x' is no whole number"),
+        (["--pegs", "x"], "argument --pegs: 'x' is not a whole number"),
         (["--colours", "300"], "colours must be at most 255, not 300"),
         (["--no-repeats", "--colours", "3"], "a code of 4 pegs needs as many colours, and there are 3"),
         (["--pegs", "8", "--colours", "9"], "some guesses takes 176,319,369,216 bytes"),
@@ -104,7 +104,7 @@ def test_a_search_that_gives_up_leaves_the_others(capsys):
         (["--player", "minimax", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "minimax", "--player", "lookahead", "--plies", "2"], "unrecognized arguments: --plies 2"),
         (["--player", "lookahead", "--plies", "0"], "plies must be at least 1, not 0"),
-        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save is for one strategy"),
+        (["--player", "minimax", "--player", "random", "--save", "x.json"], "--save writes one strategy"),
         (["--plot", "x.abc"], "x.abc: no picture"),
         (["--plot", "missing/x.png"], "missing/x.png: there is no such directory for the output"),
     ],
@@ -269,7 +269,7 @@ def test_lines_that_are_nothing_are_told_and_the_game_goes_on(capsys, monkeypatc
         "guess": "'guess' needs a code, as in: guess 111",
         "guess 11": "'11': a code has 3 pegs, not 2",
         "FITS": "'fits' needs a code, as in: fits 111",
-        "fits 555": "'5' is no colour; colours are 1 to 4",
+        "fits 555": "'5' is not a colour; colours are 1 to 4",
         "list many": "'many': list takes a number from 1 on",
         "list 0": "'0': list takes a number from 1 on",
         "quit please": "'quit please': quit stands alone",
@@ -300,7 +300,7 @@ def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
     code, out, _ = run(capsys, "play", *GAME, "--you", "guess")
     assert code == 0
     assert "'4': a code has 2 pegs, not 1" in out
-    assert "'9' is no colour" in out
+    assert "'9' is not a colour" in out
     assert "found in " in out
     typed(monkeypatch, "fits 11", "11", "fits 11", "quit")
     code, out, _ = run(capsys, "play", *GAME, "--you", "guess", "--seed", "2")
@@ -388,7 +388,7 @@ def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, 
     assert code == 2 and f"{path}: a search tree for 2 pegs, 3 colours, where the game is 3 pegs" in err
     path.write_text("{}")
     code, _, err = run(capsys, "play", "--search-tree", str(path))
-    assert code == 2 and f"{path}: no search tree" in err
+    assert code == 2 and f"{path}: not a search tree" in err
 
 
 def test_a_search_tree_is_shown(capsys, tmp_path):
@@ -413,4 +413,4 @@ def test_a_search_tree_is_shown(capsys, tmp_path):
         assert f"--width and --unvisited are for search trees, and {strategy} is a strategy" in err
     (tmp_path / "tree.json").write_text((tmp_path / "tree.json").read_text().replace("40", "41", 1))
     code, _, err = run(capsys, "show", path)
-    assert (code, f"{path}: no search tree" in err) == (2, True)
+    assert (code, f"{path}: not a search tree" in err) == (2, True)

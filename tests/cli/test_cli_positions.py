@@ -162,7 +162,7 @@ def test_show_a_line_of_a_library(capsys):
     empty = ":0000:x:................:111 212::"
     assert run(capsys, "show", empty, "--library")[1] == f"{empty}\n"
     code, _, err = run(capsys, "show", "16x16", "--library")
-    assert (code, "of a board up to 9x9" in err) == (2, True)
+    assert (code, "for boards up to 9x9" in err) == (2, True)
     for wrong in (["--library", "--svg"], ["--rules", "naked"], ["--candidates", "--solve"]):
         assert run(capsys, "show", line, *wrong)[0] == 2
 

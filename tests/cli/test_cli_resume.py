@@ -90,7 +90,7 @@ def test_stopped(puzzles, undisturbed, tmp_path, number, status):
     code, err = stopped(puzzles, out, 3000, number)
     assert code == status
     message = err.splitlines()[-1]
-    assert message.startswith(f"jaxsudoku: stopped by {number.name}; {out} is whole as far as it goes; to go on: ")
+    assert message.startswith(f"jaxsudoku: stopped by {number.name}; {out} has complete rows; to continue: ")
     assert message.endswith(f"jaxsudoku solve {puzzles} {' '.join(SETTINGS)} --output {out} --resume")
     assert os.listdir(tmp_path) == ["out.csv"]  # no lock is left
     contents = out.read_bytes()

@@ -134,7 +134,7 @@ def test_a_folder_has_no_suffix(capsys, folder, command, name):
 def test_a_kind_that_contradicts_the_suffix_is_refused(capsys, folder):
     for command in ("solve", "count", "rate"):
         code, _, err = run(capsys, command, "in.txt", *FOUR, "--format", "text", "--output", "out.parquet")
-        assert (code, "out.parquet: the suffix is that of parquet, but text is asked for" in err) == (2, True)
+        assert (code, "out.parquet: the suffix is that of parquet, but the kind is text" in err) == (2, True)
     assert kind_of("out", "csv") == kind_of("out.txt", "csv") == kind_of("a.CSV", None) == ("csv", False)
     with pytest.raises(ValueError, match="a folder of files"):
         check_folder_name("made.parquet/")

@@ -83,8 +83,8 @@ def test_puzzles_without_their_one_solution_are_refused(puzzles, tmp_path):
     assert built.refused == {
         1: "it has several solutions",
         3: "it has no solution",
-        4: "its solution is another one",
-        6: "its solution is incomplete",
+        4: "its given solution is wrong",
+        6: "its given solution is incomplete",
     }
     assert built.duplicates == 1
     np.testing.assert_array_equal(built.parts["all"].arrays().puzzles, given[[0, 2]])
@@ -129,9 +129,9 @@ def test_what_was_stopped_goes_on(puzzles, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"parts": {}}, "parts need shares"),
-        ({"parts": {"a": -1, "b": 2}}, "parts need shares"),
-        ({"parts": {"a/b": 1}}, "part 'a/b': a name"),
+        ({"parts": {}}, "shares of parts must not be negative"),
+        ({"parts": {"a": -1, "b": 2}}, "shares of parts must not be negative"),
+        ({"parts": {"a/b": 1}}, "part 'a/b': names"),
         ({"format": "csv"}, "unknown format 'csv'"),
         ({"solutions": np.ones((2, 16), np.uint8)}, "2 solutions of 4 puzzles"),
     ],
@@ -189,7 +189,10 @@ def test_the_command_takes_a_text_without_solutions(puzzles, tmp_path, capsys):
         (["--from", "no.csv", "--output", "x"], "no.csv: No such file or directory"),
         (["--from", "9x9-easy", "--clues", "30", "--output", "x"], "--clues"),
         (["--from", "9x9-easy", "--split", "train", "--output", "x"], "'train' is not NAME=SHARE"),
-        (["--from", "4x4", "--board", "4", "--split", "a=-1,b=2", "--output", "x"], "parts need shares"),
+        (
+            ["--from", "4x4", "--board", "4", "--split", "a=-1,b=2", "--output", "x"],
+            "shares of parts must not be negative",
+        ),
         (["--output", "x"], "COUNT"),
     ],
 )

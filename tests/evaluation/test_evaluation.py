@@ -609,7 +609,7 @@ def test_faulty_lines_are_named(command, puzzles, tmp_path):
     assert named[2:] == [
         f"{path}:12: the solution is wrong: nothing in {place[1]}",
         f"{path}:13: the solution is malformed: 9 cells; a 4x4 board has 16 (9 make a 3x3 board)",
-        f"{path}:15: the difficulty 'hard' is no number",
+        f"{path}:15: the difficulty 'hard' is not a number",
         f"{path}:16: the givens clash: 1 twice in row 1",
         f"{path}:18: 3 cells; a 4x4 board has 16",
     ]

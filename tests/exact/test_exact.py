@@ -457,7 +457,7 @@ def test_dtypes():
         (np.zeros((2, 16), np.int32), {}, "puzzles of dtype int32"),
         (np.zeros((2, 16), np.uint8), {"limit": 0}, "limit must be at least 1, not 0"),
         (np.zeros((2, 16), np.uint8), {"restart": 9, "branch": print}, "restarts chooses its own branches"),
-        (np.zeros((2, 16), np.uint8), {"order": "random"}, 'the order "random" is drawn from seeds'),
+        (np.zeros((2, 16), np.uint8), {"order": "random"}, 'the order "random" needs seeds'),
         (np.zeros((2, 16), np.uint8), {"rouns": 1}, "the exact search has no option rouns; .* did you mean 'rounds'"),
         (np.zeros((2, 16), np.uint8), {"limit": np.int64(2**32 + 1)}, "limit must be at most 2147483647"),
     ],

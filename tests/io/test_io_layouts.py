@@ -252,7 +252,7 @@ def test_tables_whose_columns_have_another_order_are_not_joined():
 
 
 def test_sides_that_rows_leave_open():
-    with pytest.raises(ValueError, match="9 groups of 9|are no grid"):
+    with pytest.raises(ValueError, match="9 groups of 9|are not a grid"):
         parse(".........;6..195...;.98....6.;8...6...34;..8.3..1;7...2...6;.6....28.;...419..5;....8..79")
     with pytest.raises(ValueError, match="rows of 9 cells and a delimiter, or of 10"):
         parse(lines(f"{','.join(row)}," for row in [*NUMBERS, NUMBERS[0]]))
@@ -373,7 +373,7 @@ def test_letters_from_A_on_where_no_digit_is_a_number():
     for layout in (text, lines(text[row : row + 16] for row in range(0, 256, 16)), f"puzzle\n{text}\n"):
         np.testing.assert_array_equal(read(layout, SIXTEEN).grids, [grid])
     few = "." * 250 + "ABCDEF"
-    message = "the digits are letters alone: 'A' is 10, or 1 if they are counted from A"
+    message = "all digits are letters: 'A' is 10, or 1 if they are counted from A"
     assert message in read(few, SIXTEEN).errors[0].cause
     assert message in read(lines([few[row : row + 16] for row in range(0, 256, 16)]), SIXTEEN).errors[0].cause
     assert read(few.replace("A", "1"), SIXTEEN).grids[0, 250:].tolist() == [1, 11, 12, 13, 14, 15]
@@ -410,7 +410,7 @@ def test_candidates_by_place(side):
 def test_a_text_that_is_also_a_larger_board():
     text = by_place(np.ones((4, 16), bool))
     assert parse_position(text).grids.shape == (16,)
-    assert "or the candidates of a 4x4 board" in read(text, Board.classic(8)).errors[0].cause
+    assert "or candidates of a 4x4 board" in read(text, Board.classic(8)).errors[0].cause
     puzzle = "1" + "." * 62 + "8"
     assert parse(puzzle).shape == (64,) and read(puzzle, Board.classic(8)).good.all()
 
@@ -480,8 +480,8 @@ def test_a_table_without_puzzles_is_told_by_its_names(text):
         (b"SumoCueV1=0+0J0\n", "SumoCue's format"),
         (b"p cnf 3 2\n1 2 0\n", "SAT"),
         (b"%PDF-1.4\n", "a PDF document"),
-        ("12..\n".encode("utf-16-le"), "text in UTF-16"),
-        ("12..\n".encode("utf-32-be"), "text in UTF-16 or UTF-32"),
+        ("12..\n".encode("utf-16-le"), "UTF-16 or UTF-32 text"),
+        ("12..\n".encode("utf-32-be"), "UTF-16 or UTF-32 text"),
         (b"\x93NUMPY\x01\0", "an array of numpy"),
         (b"SQLite format 3\0", "a database"),
         (b"[Puzzle]\n\n[State]\n1\n", "no puzzle in it"),

@@ -349,8 +349,8 @@ def test_malformed_lines_of_a_library(line, cause):
 
 def test_a_library_is_of_boards_up_to_9x9():
     board = Board.classic(16)
-    assert "of a board up to 9x9" in read(":0:x:123456789:::", board).errors[0].cause
-    with pytest.raises(ValueError, match="of a board up to 9x9, not 16x16"):
+    assert "has a board up to 9x9" in read(":0:x:123456789:::", board).errors[0].cause
+    with pytest.raises(ValueError, match="for boards up to 9x9, not 16x16"):
         library_line(np.zeros(256, np.uint8), np.ones((16, 256), bool), board)
     with pytest.raises(ValueError, match="a position has shapes"):
         library_line(np.zeros(16, np.uint8), np.ones((16, 256), bool), FOUR)

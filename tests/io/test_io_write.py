@@ -431,7 +431,7 @@ def test_arguments_that_contradict_each_other(tmp_path):
         ("-", {"kind": "parquet"}, "Parquet needs an output file"),
         (tmp_path / "a", {"kind": "xml"}, "unknown kind"),
         (tmp_path / "a.parquet.gz", {}, "takes no .gz"),
-        (tmp_path / "a", {"resume": True, "force": True}, "choose one"),
+        (tmp_path / "a", {"resume": True, "force": True}, "use only one of them"),
     ):
         with pytest.raises(ValueError, match=words):
             open_output(target, FOUR, **options)
@@ -483,7 +483,7 @@ def test_every_check_of_an_output_in_one_place(tmp_path):
         (ValueError, "the plot is the input", {"reads": [out]}),
         (ValueError, "the plot would be written over .*out.csv", {"writes": [str(out)]}),
         (FileExistsError, "the plot exists: replace it with --force", {}),
-        (FileExistsError, "the plot exists: go on with --resume or", {"resumable": True}),
+        (FileExistsError, "the plot exists: continue it with --resume or", {"resumable": True}),
     ):
         out.touch()
         with pytest.raises(error, match=words):
@@ -652,7 +652,7 @@ def test_a_full_disk_is_resumed(tmp_path, room):
             return getattr(self.file, name)
 
     target = tmp_path / "out.txt"
-    message = "No space left on device; the \\d+ answers written before stay"
+    message = "No space left on device; the \\d+ answers written before are kept"
     with pytest.raises(OSError, match=message) as caught, open_output(target, FOUR) as writer:
         writer._output.file = Full(writer._output.file)
         for chunk in read_chunks(io.BytesIO(some_puzzles()), FOUR, chunk_size=1):

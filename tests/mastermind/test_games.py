@@ -181,9 +181,9 @@ def test_texts_of_words():
 @pytest.mark.parametrize(
     ("words", "cause"),
     [
-        ((), "a word at least"),
-        (("abc", "ab"), "'ab' has 2 letters, where 'abc' has 3"),
-        (("abc", "a c"), "'a c' is no word"),
+        ((), "at least one word"),
+        (("abc", "ab"), "'ab' has 2 letters, but 'abc' has 3"),
+        (("abc", "a c"), "'a c' is not a word"),
         (("abc", "abc"), "'abc' comes twice"),
         (("abcdef",), r"words of 6 letters have 3\^6 feedbacks, more than 255"),
         ((1,), "a word is a text, not 1"),
@@ -197,12 +197,12 @@ def test_lists_that_are_no_game(words, cause):
 @pytest.mark.parametrize(
     ("content", "cause"),
     [
-        (b"# a list\nabc\n\nab\n", "words.txt, line 4: 'ab' has 2 letters, where 'abc' has 3"),
-        (b"abc\na-c\n", "words.txt, line 2: 'a-c' is no word"),
+        (b"# a list\nabc\n\nab\n", "words.txt, line 4: 'ab' has 2 letters, but 'abc' has 3"),
+        (b"abc\na-c\n", "words.txt, line 2: 'a-c' is not a word"),
         (b"abc\r\ndef\r\nABC\r\n", "words.txt, line 3: 'abc' comes twice"),
         (b"abcdef\n", "words.txt, line 1: words of 6 letters"),
         (b"abc\n\xff\n", "words.txt, line 2: not UTF-8"),
-        (b"# nothing\n", "words.txt: a game of words needs a word at least"),
+        (b"# nothing\n", "words.txt: a game of words needs at least one word"),
     ],
 )
 def test_a_file_of_words_that_is_wrong_is_named_with_its_line(tmp_path, content, cause):
@@ -305,7 +305,7 @@ def test_words_from_files(capsys, tmp_path, monkeypatch):
     [
         (("--words", "FILE", "--pegs", "3"), "--words and --further are for --game words, which has no pegs"),
         (("--words", "FILE", "--game", "ab"), "--words and --further are for --game words, which has no pegs"),
-        (("--words", "FILE"), "words.txt, line 2: 'abcd' has 4 letters, where 'abc' has 3"),
+        (("--words", "FILE"), "words.txt, line 2: 'abcd' has 4 letters, but 'abc' has 3"),
         (("--words", "missing.txt"), "missing.txt"),
     ],
 )

@@ -87,7 +87,7 @@ def test_the_file_holds_the_better_strategy(capsys, tmp_path):
 def test_hours_that_are_none(capsys, tmp_path, hours):
     with pytest.raises(SystemExit, match="2"):
         run(capsys, tmp_path / "tree.json", f"--hours={hours}")
-    assert f"{hours!r} is no positive number of hours" in capsys.readouterr().err
+    assert f"{hours!r} is not a positive number of hours" in capsys.readouterr().err
 
 
 def test_a_file_that_is_missing(capsys, tmp_path):

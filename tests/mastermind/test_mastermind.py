@@ -359,7 +359,7 @@ def test_a_guess_without_information_ends_the_growth():
     def stubborn(positions, history, key):
         return np.zeros(len(positions), np.int32)
 
-    with pytest.raises(mm.TreeError, match="the player guesses 11, which gives no information there"):
+    with pytest.raises(mm.TreeError, match="the player guesses 11, which gives no information at a position"):
         mm.grow(SMALL, stubborn)
 
 
@@ -391,14 +391,14 @@ def test_a_tree_is_saved_and_read(tmp_path):
         ({"version": 3}, "a tree of version 3, where 1 to 2 are known"),
         ({"game": {"pegs": 2, "colours": 3}}, "the game of pegs lacks repeats"),
         ({"game": {"pegs": True, "colours": 3, "repeats": True}}, "pegs must be a whole number"),
-        ({"game": {"kind": []}}, "no kind of games is called"),
-        ({"game": {"kind": "dice"}}, "no kind of games is called 'dice': there are pegs, words"),
+        ({"game": {"kind": []}}, "unknown kind of game"),
+        ({"game": {"kind": "dice"}}, "unknown kind of game 'dice': kinds are pegs, words"),
         ({"game": [2, 3]}, "the game must be an object"),
         ({"game": {"pegs": 0, "colours": 3, "repeats": True}}, "pegs must be at least 1"),
         ({"guesses": []}, "lists of one length"),
         ({"guesses": [], "parents": [], "feedbacks": []}, "there is no guess"),
         ({"guesses": 7}, "lists of one length"),
-        ({1: ("guesses", "14")}, "guess 1: '14': '4' is no colour"),
+        ({1: ("guesses", "14")}, "guess 1: '14': '4' is not a colour"),
         ({1: ("parents", 1)}, "guess 1: its parent must be a number from 0 to 0, of a guess before it, not 1"),
         ({1: ("parents", "0")}, "guess 1: its parent must be a number from 0 to 0"),
         ({0: ("parents", 0)}, "guess 0: its parent must be -1, as it is the first guess"),
@@ -480,7 +480,7 @@ def test_a_report_in_numbers_and_words(tmp_path):
     with pytest.raises(ValueError, match="its suffix must be one of"):
         mm.plot([found], tmp_path / "players.xyz")
     assert report.table([found]) == str(found)
-    with pytest.raises(ValueError, match="a picture is of one game, and the reports are of 2"):
+    with pytest.raises(ValueError, match="a plot needs reports of one game, not of 2"):
         mm.plot([found, dataclasses.replace(found, name="2 pegs, 2 colours")], tmp_path / "games.png")
     same = [found, mm.evaluate(SMALL, "minimax")]
     assert report._labels([*same, other]) == [

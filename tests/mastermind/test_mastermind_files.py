@@ -355,7 +355,7 @@ def test_a_certificate_of_a_memo_with_false_bounds_is_right_or_refused(game, ste
             try:
                 save_certificate(game, claimed, memo, path)
             except ValueError as error:
-                assert re.match("the memo has a bound of|a total that is proven is below", str(error))
+                assert re.match("the memo has a bound of|a proven total is below", str(error))
                 assert not path.exists()
                 refused += 1
             else:
@@ -530,7 +530,7 @@ def test_search_trees_with_odd_content_are_refused(change, cause, tmp_path):
         else:
             fields[name] = rows
     path.write_bytes(with_checksum(fields))
-    with pytest.raises(mm.SearchTreeError, match=rf"{path}: no search tree: .*({cause})"):
+    with pytest.raises(mm.SearchTreeError, match=rf"{path}: not a search tree: .*({cause})"):
         mm.SearchTree.load(path)
     if "game" in change:
         strategy(path)
@@ -610,7 +610,7 @@ def test_what_is_no_file_of_the_memo_is_refused(name, kind, tmp_path):
         (folder / name).symlink_to(victim if kind == "link" else tmp_path / "new")
     what = "a symbolic link" if kind in ("link", "dangling") else "no regular file"
     for processes in (1, 2):
-        with pytest.raises(mm.MemoError, match=rf"{folder / name}: {what}, where a memo has"):
+        with pytest.raises(mm.MemoError, match=rf"{folder / name}: {what}; a memo needs"):
             mm.prove(worse(), memo=folder, processes=processes)
     assert victim.read_bytes() == b"not to be changed" and not (tmp_path / "new").exists()
 

@@ -134,10 +134,10 @@ def test_texts_of_many_colours():
     [
         ("112", "a code has 4 pegs, not 3"),
         ("", "a code has 4 pegs, not 0"),
-        ("1127", "'7' is no colour; colours are 1 to 6"),
-        ("0112", "'0' is no colour"),
-        ("1a12", "'a' is no colour"),
-        ("11２2", "is no colour"),
+        ("1127", "'7' is not a colour; colours are 1 to 6"),
+        ("0112", "'0' is not a colour"),
+        ("1a12", "'a' is not a colour"),
+        ("11２2", "is not a colour"),
     ],
 )
 def test_a_text_that_is_no_code(text, cause):
@@ -158,7 +158,7 @@ def test_a_code_with_a_colour_twice_where_it_must_not():
         ("a 1", "feedback is two numbers"),
         ("-1 1", "feedback is two numbers"),
         ("1" * 5000 + " 1", "feedback is two numbers"),
-        ("3 2", "5 pegs in all, where a code has 4"),
+        ("3 2", "5 pegs in all, but a code has 4"),
         ("3 1", "with all pegs right but one"),
     ],
 )
@@ -285,7 +285,7 @@ def test_numbers_of_numpy_and_jax_are_numbers():
 def test_texts_are_read_and_nothing_else():
     for game in (CLASSIC, WORDS):
         for read in (game.parse_code, game.parse_feedback):
-            with pytest.raises(CodeError, match="a text is read, not 1122"):
+            with pytest.raises(CodeError, match="must be a text, not 1122"):
                 read(1122)
 
 
@@ -309,10 +309,10 @@ def test_what_no_codes_are_consistent_with(guesses, heard, cause):
 @pytest.mark.parametrize(
     ("sets", "cause"),
     [
-        ([CLASSIC.codes[:3]], "a position is a list of numbers of codes"),
-        ([np.array([0.5, 1])], "a position is a list of numbers of codes"),
-        ([PEGS[0]], "the numbers of the codes of a position ascend"),
-        ([np.array([1, 2]), np.array([-1, 2])], "the numbers of the codes of a position ascend"),
+        ([CLASSIC.codes[:3]], "a position must be a list of numbers of codes"),
+        ([np.array([0.5, 1])], "a position must be a list of numbers of codes"),
+        ([PEGS[0]], "the numbers of a position's codes must ascend"),
+        ([np.array([1, 2]), np.array([-1, 2])], "the numbers of a position's codes must ascend"),
     ],
 )
 def test_what_is_no_position(sets, cause):
@@ -344,7 +344,7 @@ def test_what_a_policy_must_not_choose(chosen):
     def policy(positions, history, key):
         return np.array([chosen] * len(positions))
 
-    cause = "a guess is a (whole )?number|a policy gives a code number for each of 1 positions"
+    cause = "a guess is a (whole )?number|a policy must return a code number for each of 1 positions"
     with pytest.raises(CodeError, match=cause):
         mm.grow(GAME, policy)
     with pytest.raises(CodeError, match=cause):

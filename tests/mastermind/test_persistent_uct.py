@@ -121,7 +121,7 @@ def test_altered_files_are_refused(tmp_path, change, message):
     fields = json.loads(path.read_text())
     change(fields)
     path.write_text(json.dumps(fields))
-    with pytest.raises(mm.SearchTreeError, match=rf"tree\.json: no search tree: .*{message}"):
+    with pytest.raises(mm.SearchTreeError, match=rf"tree\.json: not a search tree: .*{message}"):
         mm.SearchTree.load(path)
 
 
@@ -204,7 +204,7 @@ def test_answers_that_fit_no_code_are_refused():
     tree = trained(10)
     with pytest.raises(ValueError, match="no code fits"):
         tree.train(1, [(0, GAME.pairs.index((2, 0))), (1, GAME.pairs.index((0, 0)))])
-    with pytest.raises(ValueError, match="111 is no code that fits the answers before it"):
+    with pytest.raises(ValueError, match="111 does not fit the answers before it"):
         tree.guess([(0, 0), (0, 0)])
     with pytest.raises(ValueError, match="iterations must be at least 1"):
         tree.train(0)

@@ -174,11 +174,11 @@ def test_positions_of_one_slot_are_all_found():
 
 def test_a_memo_is_of_one_game(tmp_path):
     Memo(mm.PegGame(2, 3), tmp_path / "memo")
-    with pytest.raises(mm.MemoError, match="is of another game: 2 pegs, 3 colours, not 2 pegs, 4 colours"):
+    with pytest.raises(mm.MemoError, match="belongs to another game: 2 pegs, 3 colours, not 2 pegs, 4 colours"):
         Memo(mm.PegGame(2, 4), tmp_path / "memo")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "notes").write_text("mine")
-    with pytest.raises(mm.MemoError, match="holds other files"):
+    with pytest.raises(mm.MemoError, match="has other files"):
         Memo(mm.PegGame(2, 3), tmp_path / "other")
     for text in ("{}", "no JSON", '{"memo": 3, "game": {"pegs": 2, "colours": 3}}', "[" * 200_000):
         (tmp_path / "memo" / "memo.json").write_text(text)
@@ -279,11 +279,11 @@ def test_what_is_found_only_gets_better():
     assert proven.tolist() == [False, True, True, True] and bounds.tolist() == [9, 7, 6, 8]
     assert guesses[1:].tolist() == [2, 7, 8]
     assert memo.states[numbers].tolist() == [SCORED, SCORED | PROVEN, SCORED | PROVEN, PROVEN]
-    with pytest.raises(mm.MemoError, match="below a bound"):
+    with pytest.raises(mm.MemoError, match="below a known bound"):
         record([8, 7, 6, 8], [1, 2, 3, 4], [PROVEN] * 4)
-    with pytest.raises(mm.MemoError, match="below a bound"):
+    with pytest.raises(mm.MemoError, match="below a known bound"):
         record([9, 7, 6, 9], [1, 2, 3, 4], [0] * 4)
-    with pytest.raises(mm.MemoError, match="below a bound"):
+    with pytest.raises(mm.MemoError, match="below a known bound"):
         record([9, 7, 5, 8], [1, 2, 3, 4], [PROVEN] * 4)
 
 
@@ -653,14 +653,14 @@ def test_a_memo_is_continued_with_resume(capsys, path, tmp_path):
     )
     assert lower < upper and re.search(r"from 112: \d+ or more\n", out)
     code, _, err = run(capsys, path, "--memo", memo)
-    assert code == 2 and "isn't empty: go on from it with --resume" in err
+    assert code == 2 and "isn't empty: continue from it with --resume" in err
     with OutputLock(memo):
         code, _, err = run(capsys, path, "--memo", memo, "--resume")
     assert code == 2 and "Traceback" not in err
     assert "which is the best" in run(capsys, path, "--memo", memo, "--resume", "--quiet")[1]
     mm.save_tree(mm.build(mm.PegGame(2, 3), "random"), path)
     code, _, err = run(capsys, path, "--memo", memo, "--resume")
-    assert code == 2 and "is of another game" in err
+    assert code == 2 and "belongs to another game" in err
 
 
 @pytest.mark.slow

@@ -309,7 +309,7 @@ def test_irregular_regions(name):
 
 @pytest.mark.parametrize("name", ["house_cnn", "house_resnet"])
 def test_kernels_of_boxes_refuse_irregular_regions(name):
-    with pytest.raises(ValueError, match=f"{name} needs equal boxes, which a board of 4x4 with irregular regions"):
+    with pytest.raises(ValueError, match=f"{name} needs equal boxes, which 4x4 with irregular regions"):
         networks.make_network(name, JIGSAW, **TINY[name])
 
 
@@ -383,7 +383,7 @@ def test_house_cnn_looks_along_houses():
 @pytest.mark.parametrize(
     ("name", "sizes", "cause"),
     [
-        ("axial", {"heads": 5}, "width must be a multiple of heads: 192 is none of 5"),
+        ("axial", {"heads": 5}, "width must be a multiple of heads: 192 is not a multiple of 5"),
         ("axial", {"rounds": 0}, "rounds must be at least 1, not 0"),
         ("se_resnet", {"width": 64.0}, "width must be a whole number, not 64.0"),
         ("se_resnet", {"reduction": 3}, "width must be a multiple of reduction"),
@@ -496,7 +496,7 @@ def test_facts_are_json_numbers_of_arrays_included(saved, tmp_path):
 def test_parameters_of_another_network_are_not_saved(saved, tmp_path):
     network, _ = saved
     other = made("axial", width=4)
-    with pytest.raises(ValueError, match="the parameters are none of this axial"):
+    with pytest.raises(ValueError, match="the parameters are not those of this axial"):
         js.save_network(dataclasses.replace(network, params=other.params), tmp_path / "net")
     with pytest.raises(ValueError, match="by the name of cell_cnn that is a Axial"):
         js.save_network(dataclasses.replace(network, name="cell_cnn"), tmp_path / "net")
@@ -554,7 +554,7 @@ def test_truncated_and_altered_files_are_refused(saved):
     # nor does a checksum that was altered along help
     path.write_bytes(whole[:-1])
     alter_card(path, sha256=hashlib.sha256(whole[:-1]).hexdigest())
-    assert f"{path}: no safetensors file" in refusal(path)
+    assert f"{path}: not a safetensors file" in refusal(path)
 
 
 @pytest.mark.parametrize("header", [b'{"a":' * 10_000, b"[" * 10_000, b"{}", b"\xff" * 20])
@@ -562,7 +562,7 @@ def test_headers_of_tensors_that_make_no_sense_are_refused(saved, header):
     _, path = saved
     path.write_bytes(len(header).to_bytes(8, "little") + header)
     alter_card(path, sha256=hashlib.sha256(path.read_bytes()).hexdigest())
-    assert refusal(path).startswith(f"{path}: no ")
+    assert refusal(path).startswith(f"{path}: not ")
 
 
 def test_one_flipped_bit_of_a_card_is_never_read(saved):
@@ -593,7 +593,7 @@ def test_cards_of_the_first_format_are_read(saved):
     card.write_text(json.dumps(fields | {"format": 1}))
     assert js.load_network(path) == network
     card.write_text(json.dumps(fields))
-    assert "altered: the checksum is not that of the other fields" in refusal(path)
+    assert "altered: the checksum does not match the other fields" in refusal(path)
 
 
 def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
@@ -617,15 +617,15 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
         ({"format": weights.FORMAT + 1}, "a card of format 3; this version of jaxsudoku reads 2"),
         ({"format": 0}, "malformed: format"),
         ({"format": "1"}, "malformed: format"),
-        ({"format": None}, "no card of a network (KeyError: 'format')"),
+        ({"format": None}, "not a network's card (KeyError: 'format')"),
         ({"architecture": "resnext"}, "unknown network 'resnext'"),
         ({"architecture": None}, "architecture"),
-        ({"architecture": "cell_cnn"}, "the config of cell_cnn has dtype, features, hidden, numbers, width; amiss: "),
+        ({"architecture": "cell_cnn"}, "the config of cell_cnn has dtype, features, hidden, numbers, width; missing"),
         ({"architecture": 5}, "malformed: architecture"),
-        ({"config": {}}, "amiss: dtype, expansion, heads, hidden, rounds, width"),
+        ({"config": {}}, "missing or unknown: dtype, expansion, heads, hidden, rounds, width"),
         ({"config": {**TINY["axial"], "dtype": "float32", "heads": 3}}, "width must be a multiple of heads"),
         ({"config": {**TINY["axial"], "dtype": "float32", "rounds": "1"}}, "rounds must be a whole number, not '1'"),
-        ({"config": {**TINY["axial"], "dtype": "float32", "width": 4}}, "such a network has"),
+        ({"config": {**TINY["axial"], "dtype": "float32", "width": 4}}, "a network of these sizes has"),
         (
             {"architecture": "cube", "config": {**dataclasses.asdict(NETWORKS["cube"].config()), "maximum": -1}},
             "maximum must be True or False, not -1",
@@ -642,9 +642,9 @@ def test_a_save_that_stopped_half_way_is_refused(saved, monkeypatch):
         ({"config": {**TINY["axial"], "dtype": "float32", "rounds": -1}}, "rounds must be at least 1, not -1"),
         ({"config": [1]}, "malformed: config"),
         ({"board": {"name": "4x4", "side": 4, "box": [2, 3]}}, "a box of 2x3 has 6 cells"),
-        ({"board": "4x4"}, "no card of a network"),
-        ({"board": {"name": "6x6", "side": 6, "box": [2, 3]}}, "such a network has"),
-        ({"parameters": 12}, "such a network has 2,077 parameters, not 12"),
+        ({"board": "4x4"}, "not a network's card"),
+        ({"board": {"name": "6x6", "side": 6, "box": [2, 3]}}, "a network of these sizes has"),
+        ({"parameters": 12}, "a network of these sizes has 2,077 parameters, not 12"),
         ({"sha256": 12}, "malformed: sha256"),
         ({"more": 1}, "more"),
     ],
@@ -669,14 +669,14 @@ def test_every_number_of_a_config_is_bounded():
 def test_cards_that_are_none_are_refused(saved, text):
     _, path = saved
     path.with_suffix(".json").write_bytes(text.encode("latin-1"))
-    assert f"{path.with_suffix('.json')}: no card of a network" in refusal(path)
+    assert f"{path.with_suffix('.json')}: not a network's card" in refusal(path)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
         (lambda tensors: tensors.pop("embedding.embed.bias"), "embedding.embed.bias is missing"),
-        (lambda tensors: tensors.update(more=np.zeros(2)), "more is none of its tensors"),
+        (lambda tensors: tensors.update(more=np.zeros(2)), "more is not one of its tensors"),
         (
             lambda tensors: tensors.update({"embedding.embed.bias": np.zeros(9, np.float32)}),
             "embedding.embed.bias is float32[9], not float32[8]",
@@ -692,7 +692,7 @@ def test_tensors_that_are_not_the_architectures_are_refused(saved, change, reaso
     _, path = saved
     alter_tensors(path, change)
     said = refusal(path)
-    assert said.startswith(f"{path}: no axial of these sizes: ") and reason in said
+    assert said.startswith(f"{path}: not the parameters of axial with these sizes: ") and reason in said
 
 
 def test_shipped_networks_go_by_name(saved, tmp_path, monkeypatch):

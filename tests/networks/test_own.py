@@ -77,20 +77,20 @@ def test_check_network_takes_it():
 @pytest.mark.parametrize("fault", ["policy", "value", "batch", "dtype", "alone", "three"])
 def test_other_outputs_are_refused_when_it_is_made(fault):
     words = "it must return a pair" if fault in ("alone", "three") else "the network returns a policy float32"
-    with pytest.raises(ValueError, match=f"Plain is no network for a board of 4x4 .*: {words}"):
+    with pytest.raises(ValueError, match=f"Plain is not a network for 4x4 .*: {words}"):
         networks.from_module(Plain(fault=fault), BOARD)
 
 
 def test_what_is_no_network_is_refused():
     with pytest.raises(TypeError, match="a value of type int; it must be a flax.nnx.Module"):
         networks.from_module(3, BOARD)
-    with pytest.raises(TypeError, match="Stateful keeps state beside its parameters"):
+    with pytest.raises(TypeError, match="Stateful has state besides its parameters"):
         networks.from_module(Stateful(), BOARD)
-    with pytest.raises(ValueError, match="Plain is no network for a board of 4x4"):
+    with pytest.raises(ValueError, match="Plain is not a network for 4x4"):
         networks.from_module(Plain(6), BOARD)
-    with pytest.raises(TypeError, match="comes with its parameters"):
+    with pytest.raises(TypeError, match="has its parameters already"):
         own().apply.init(jax.random.wrap_key_data(np.zeros(2, np.uint32)))
-    with pytest.raises(ValueError, match="files hold those of the registry"):
+    with pytest.raises(ValueError, match="only networks of the registry can be saved"):
         networks.save_network(own(), "plain")
 
 

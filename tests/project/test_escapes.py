@@ -185,7 +185,7 @@ def test_names_of_tensors_do_not_act_on_a_terminal(tmp_path, capsys):
     card = Card("cell_cnn", vars(forward.config), forward.board, size, hashlib.sha256(data).hexdigest(), "", {})
     (tmp_path / "net.json").write_bytes(card.encode())
     code, _, err = run(capsys, "evaluate", "--network", str(tmp_path / "net"), "--puzzles", "4x4")
-    assert code == 2 and on_screen(err) and r"\x1b[2Jtensor\r\n is none of its tensors" in err
+    assert code == 2 and on_screen(err) and r"\x1b[2Jtensor\r\n is not one of its tensors" in err
 
 
 def _leaves(tree: object, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:

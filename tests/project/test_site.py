@@ -80,7 +80,8 @@ def diagrams(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
 @pytest.mark.parametrize("name", FIRST)
 def test_first_pages_open_with_a_picture(name):
     start, *_ = (ROOT / name).read_text(encoding="utf-8").split("\n## ")
-    assert (found := _IMAGE.findall(start))
+    found = _IMAGE.findall(start)
+    assert found
     for words, target in found:
         assert len(words.split()) > 5, "a text for readers who do not see it"
         assert (ROOT / name).parent.joinpath(target).read_text(encoding="utf-8").startswith("<svg")

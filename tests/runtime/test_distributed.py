@@ -89,12 +89,12 @@ def test_a_second_start_must_agree_with_the_first(two):
 
 def test_without_arguments_there_must_be_a_cluster(two):
     for found in two:
-        assert found["alone"].startswith("ValueError: JAX finds no other processes: this is no SLURM job")
+        assert found["alone"].startswith("ValueError: JAX finds no other processes: this is not a SLURM job")
 
 
 def test_a_barrier_names_who_is_missing(two):
-    assert two[0]["missing"] == "TimeoutError: barrier 'lonely': process 1 has not come within 0.5 s"
-    assert two[1]["missing"] == "TimeoutError: barrier 'lonely': process 1 came when others waited no longer"
+    assert two[0]["missing"] == "TimeoutError: barrier 'lonely': process 1 has not arrived within 0.5 s"
+    assert two[1]["missing"] == "TimeoutError: barrier 'lonely': process 1 arrived after the others' timeout"
 
 
 SLURM = """

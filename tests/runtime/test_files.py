@@ -66,7 +66,7 @@ def test_a_checksum_holds_the_fields():
     check_checksum(read)
     assert read == fields
     for wrong in ({"b": 2}, {"c": None}, {"checksum": ""}, {"a": [1.25, "y"]}):
-        with pytest.raises(JsonError, match="altered: the checksum is not that of the other fields"):
+        with pytest.raises(JsonError, match="altered: the checksum does not match the other fields"):
             check_checksum(parse_json(with_checksum(fields)) | wrong)
     with pytest.raises(JsonError, match="altered"):
         check_checksum(dict(fields))

@@ -103,13 +103,13 @@ def test_other_jobs_are_left_as_they_are(folder):
     with folder.begun(plan_of(), resume=False):
         finish(folder, plan_of(), 0)
     before = {name: folder.read(name) for name in folder._files.names()}
-    with pytest.raises(FileExistsError, match="the folder is not empty: go on with its job by --resume"):
+    with pytest.raises(FileExistsError, match="the folder is not empty: continue its job with --resume"):
         folder.begun(plan_of(), resume=False).__enter__()
     for plan, cause in (
         (plan_of(seed=1), "holds another job: seed is 0 there, 1 here"),
         (plan_of(items=4), "holds another job: its parts are others"),
-        (dataclasses.replace(plan_of(), inputs=[]), "its inputs are others, or were changed"),
-        (dataclasses.replace(plan_of(), command="count"), "it is of the command solve"),
+        (dataclasses.replace(plan_of(), inputs=[]), "its inputs are different or were changed"),
+        (dataclasses.replace(plan_of(), command="count"), "its command is solve"),
     ):
         with pytest.raises(ResumeError, match=cause):
             folder.begun(plan, resume=True).__enter__()
@@ -128,7 +128,7 @@ def test_a_damaged_manifest_is_named(folder):
         pass
     text = folder.read("manifest.json").replace(b'"seed": 0', b'"seed": 7')
     folder.write("manifest.json", text)
-    with pytest.raises(ResumeError, match=r"manifest.json: altered: the checksum is not that of the other fields"):
+    with pytest.raises(ResumeError, match=r"manifest.json: altered: the checksum does not match the other fields"):
         folder.begun(plan_of(), resume=True).__enter__()
 
 

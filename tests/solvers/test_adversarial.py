@@ -225,7 +225,7 @@ def test_solvers_refuse_parameters_that_are_none_of_the_network():
         "bias has 8 of 8 values that are not finite": {"bias": np.full(size, 1e300)},
         r"bias is \[1\], not \[8\]": {"bias": np.zeros(1, np.float32)},
         "bias is int32": {"bias": np.zeros(size, np.int32)},
-        "more is none of its tensors": {"more": np.zeros(1, np.float32)},
+        "more is not one of its tensors": {"more": np.zeros(1, np.float32)},
     }
     for cause, changes in cases.items():
         for use in (

@@ -370,7 +370,7 @@ def test_a_solver_of_a_user_passes():
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("swapped", r"SOLVED by a grid that is no solution\n  puzzle: [\d ]+\n  grid: [\d ]+$"),
+        ("swapped", r"SOLVED by a grid that is not a solution\n  puzzle: [\d ]+\n  grid: [\d ]+$"),
         ("refuted", r"the status of a puzzle is UNSATISFIABLE, not SOLVED\n  puzzle: [\d ]+$"),
         ("open", r"the status of a puzzle is UNSOLVED, not SOLVED\n"),
         ("missed", r"the status of a puzzle is UNSATISFIABLE, not INVALID\n"),

@@ -304,7 +304,7 @@ def test_what_does_not_fit_is_refused():
     refused(r"batch axes \(2,\) and \(3,\) don't fit", symmetry.apply, several, np.zeros((2, 16), np.uint8))
     message = "grids of dtype float32; they must be integers"
     refused(message, symmetry.apply, several, np.zeros((3, 16), np.float32))
-    message = "the symmetries come first and what they are applied to second"
+    message = "the first argument must be a Symmetry"
     for function in (symmetry.apply, symmetry.apply_candidates):
         refused(message, function, np.zeros((3, 16), np.uint8), several, error=TypeError)
     for shape in ("3", 1.5, (2, -1)):

@@ -99,7 +99,7 @@ def test_shares_of_a_batch_are_the_batch(data):
 
 @pytest.mark.parametrize("rows", [slice(5, 5), slice(0, 10, 2), slice(90, 99)])
 def test_rows_that_are_no_share_are_refused(data, rows):
-    with pytest.raises(ValueError, match="rows must be some successive rows of a batch of 60"):
+    with pytest.raises(ValueError, match="rows must be consecutive rows of a batch of 60"):
         datasets.batches(datasets.load(data[0]), 0, 60, rows=rows)
 
 

@@ -1,12 +1,12 @@
-"""Self-play in one file: a network of your own learns 4x4 Sudoku from its own search, as AlphaZero does.
+"""Self-play in one file: your own network learns 4x4 Sudoku from its own search, as in AlphaZero.
 
     python train/examples/self_play.py
 
-A game is a puzzle. A move places a digit in any open cell where it clashes with no other. No rule fills a cell, and a
-game is lost as soon as some cell or house has no legal digit left. Every round plays games by Gumbel MuZero search
-(Danihelka et al. 2022) with the network, from random weights and without solutions. Then the network learns the
-policies of the search and which games were won. The program prints the share of held-out puzzles that the search solves
-before and after training.
+A game is a puzzle. A move places a digit in any open cell where it does not clash. No rule fills cells, and a game is
+lost as soon as a cell or house has no legal digit left. Every round plays games by Gumbel MuZero search (Danihelka et
+al. 2022) with the network, from random weights and without solutions. Then the network learns the policies of the
+search and the outcomes of games. The program prints the share of held-out puzzles that the search solves before and
+after training.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import jaxsudoku as js
 
 BOARD = js.Board.classic(4)
 
-#: No rule is applied between moves: the network has to learn them.
+#: Rules applied between moves: none, as the network has to learn them.
 RULES = "none"
 
-#: Moves of the longest game: puzzles of 4x4 with one solution have at least four clues.
+#: Maximum number of moves of a game: 4x4 puzzles with one solution have at least four clues.
 MOVES = BOARD.cells - 4
 
-#: The logit of a move that is not legal.
+#: The logit of illegal moves.
 ILLEGAL = -1e9
 
 
@@ -70,7 +70,7 @@ class Settings(NamedTuple):
 
 
 class Network(nnx.Module):
-    """A residual network whose cells see the means over their row, their column and their box."""
+    """A residual network in which each cell receives the means over its row, its column and its box."""
 
     def __init__(self, settings: Settings, *, rngs: nnx.Rngs) -> None:
         width, layers = settings.width, range(settings.layers)
@@ -101,14 +101,14 @@ def share_a_house() -> np.ndarray:
 
 
 class Positions(NamedTuple):
-    """Positions of games, and what the network should say of them.
+    """Positions of games with training targets.
 
     Attributes:
       candidates: bool[..., side, cells], the input of the network.
       legal: bool[..., side, cells], the legal moves.
       policy: float32[..., side * cells], the improved policy of the search.
       won: bool[...], whether the game was won.
-      played: bool[...], whether the game was still going on.
+      played: bool[...], whether the game was not over yet.
     """
 
     candidates: Array
@@ -177,13 +177,13 @@ def loss(network: Network, positions: Positions) -> Array:
 
 
 def optimiser(settings: Settings) -> optax.GradientTransformation:
-    """Adam, whose rate falls to 0 over all updates."""
+    """Adam with a learning rate that falls to 0 over all updates."""
     rate = optax.cosine_decay_schedule(settings.learning_rate, settings.rounds * settings.updates)
     return optax.chain(optax.clip_by_global_norm(1.0), optax.adam(rate))
 
 
 def learn(settings: Settings, graph: Any, learner: Any, positions: Positions, key: Array) -> tuple[Any, Array]:
-    """Updates parameters and the optimiser's state, ``learner``, on positions of a round; also the mean loss."""
+    """Updates ``learner`` (parameters and optimiser state) on positions of a round; also returns the mean loss."""
     positions = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), positions)
     share = positions.played / positions.played.sum()
     batches = jax.random.choice(key, len(share), (settings.updates, settings.batch), p=share)
@@ -200,12 +200,12 @@ def learn(settings: Settings, graph: Any, learner: Any, positions: Positions, ke
 
 
 def main(settings: Settings, network: nnx.Module | None = None) -> tuple[float, float]:
-    """Trains a network; the share of held-out puzzles that the search solves with it before and after.
+    """Trains a network; returns the shares of held-out puzzles that its search solves before and after.
 
     Args:
       settings: the settings.
-      network: the network to train, which has its new parameters at the end; None for another ``Network``. Any NNX
-        module will do that maps candidates to the same and keeps nothing but parameters.
+      network: the network to train, which gets its new parameters at the end; None for a new ``Network``. Any NNX
+        module with the same inputs and outputs, and with no state but parameters, can be used.
     """
     held_out = js.load("4x4")[: settings.games]
     puzzles = js.generate(settings.seed, settings.puzzles, BOARD).puzzles

@@ -1,4 +1,4 @@
-"""``jaxsudoku mastermind``: plays Mastermind, and measures players; an action is a module of this package."""
+"""``jaxsudoku mastermind``: plays Mastermind, and evaluates players; each action is a module of this package."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ examples:
 """
 
 
-#: The actions, each with what it does.
+#: The actions, with their descriptions.
 ACTIONS = {
     "play": "play a game against a player",
     "evaluate": "play all secrets of a game against players",
-    "improve": "improve a saved strategy, for some hours",
-    "prove": "prove that no strategy is better than a saved one, or find a better one",
+    "improve": "improve a saved strategy within a time limit",
+    "prove": "prove that a saved strategy is optimal, or find a better one",
     "show": "draw a saved strategy or search tree, and check it against every code",
     "train": "train a search tree, and save it",
 }
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The actions."""
+    """Adds the actions."""
     del argv
     parser.add_commands(__name__, ACTIONS, "action")

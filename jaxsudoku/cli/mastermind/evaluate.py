@@ -28,24 +28,25 @@ examples:
   jaxsudoku mastermind evaluate --player minimax --player optimal --plot players.png
   jaxsudoku mastermind evaluate --player lookahead --plies 3 --save tree.json
 
-Every code of the game is the secret once. output: a table, a player a line: its first guess, the mean, the maximum and
-the sum of the guesses, and how many games take 1, 2, 3 ... guesses; or a JSON object a player, one a line.
+Every code of the game is the secret once. output: a table with one line per player: its first guess, the mean, maximum
+and total number of guesses, and the numbers of games that take 1, 2, 3 ... guesses; or one JSON object per line and
+player.
 
 {options.CODES_SECTION}"""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(options.GameRequest):
-    """What ``evaluate`` is asked for; ``config`` are the settings of the player if one is named."""
+    """Request of ``evaluate``; ``config`` has the settings of the player if one is named."""
 
     player: tuple[str, ...] = options.player_flag(
         "; may be repeated; all for all of them", action="append", default=(), words=(*PLAYERS, "all")
     )
     config: PlayerConfig | None = None
-    trees: int = flags.number_flag("strategies of each random player, all played", default=1)
-    json: bool = flag("a JSON object a player instead of the table", default=False)
-    plot: str | None = flag("a picture, such as players.png (needs the extra plot)", metavar="FILE")
-    save: str | None = flag("file for the strategy, of one player, as JSON", metavar="FILE")
+    trees: int = flags.number_flag("number of strategies of each random player, which are all played", default=1)
+    json: bool = flag("print a JSON object per player instead of the table", default=False)
+    plot: str | None = flag("file for a picture, such as players.png (needs the extra plot)", metavar="FILE")
+    save: str | None = flag("file for the strategy of a single player, as JSON", metavar="FILE")
     force: bool = flag("replace existing outputs", default=False)
     quiet: bool = flag("no progress; errors are still reported", default=False)
     seed: int = flags.seed_flag()
@@ -62,18 +63,18 @@ class Request(options.GameRequest):
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``evaluate``, with those of the player if the arguments name one."""
+    """Adds the flags of ``evaluate``, including those of the player if the arguments name one."""
     options.add_request(parser, Request, run, find_values(argv, "--player"))
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Evaluates players; the exit status."""
+    """Evaluates players; returns the exit status."""
     game = request.load_game()
     configs = {name: request.config or get(name).config() for name in request.players}
     check_printed()
     check_outputs([path for path in (request.plot, request.save) if path], force=request.force, json=request.save)
     if request.save and (len(configs) > 1 or request.trees > 1):
-        raise UsageError("--save is for one strategy: name one player, and leave --trees out")
+        raise UsageError("--save writes one strategy: name one player, and leave out --trees")
     with as_usage():
         if request.plot:
             pictures.check_suffix(request.plot)

@@ -1,4 +1,4 @@
-"""``jaxsudoku mastermind improve``: improves a saved strategy, for as long as there is time."""
+"""``jaxsudoku mastermind improve``: improves a saved strategy within a time limit."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ examples:
   jaxsudoku mastermind improve tree.json --hours 8 --output better.json
 
 Every better strategy replaces the file, so the command can be stopped at any time and run again. It ends early if the
-strategy is proven to be the best. output: the guesses for all codes together before and after.
+strategy is proved optimal. output: the total guesses for all codes before and after.
 """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request:
-    """What ``improve`` is asked for."""
+    """Request of ``improve``."""
 
-    tree: str = flag("a strategy, as --save wrote it", "tree", metavar="FILE")
-    hours: float = hours_flag("the time, such as 0.5 (default: 1)", 1.0)
+    tree: str = flag("file of a strategy, written by --save", "tree", metavar="FILE")
+    hours: float = hours_flag("time limit in hours, such as 0.5 (default: 1)", 1.0)
     output: str | None = flag("file for the better strategy (default: the same file)", metavar="FILE")
     force: bool = flag("replace an existing output", default=False)
     quiet: bool = flag("no progress; errors are still reported", default=False)
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Improves a strategy; the exit status."""
+    """Improves a strategy; returns the exit status."""
     output = request.output or request.tree
     if request.output:
         check_outputs([output], reads=[request.tree], force=request.force, json=output)
@@ -60,7 +60,7 @@ def run(request: Request, invocation: Invocation) -> int:
         try:
             mastermind.improve(tree, 3600 * request.hours, screen.show, keep)
         except Stop as stop:
-            stop.advice = f"{output} has a strategy of {tree.attempts.sum():,} guesses; to go on: the same command"
+            stop.advice = f"{output} has a strategy of {tree.attempts.sum():,} guesses; to continue: the same command"
             raise
         screen.clear()
         after = int(tree.attempts.sum())

@@ -1,4 +1,4 @@
-"""What the actions of ``jaxsudoku mastermind`` share: the game, the players with their settings, saved strategies."""
+"""Flags shared by the actions of ``jaxsudoku mastermind``: the game, players and settings, saved strategies."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from jaxsudoku.mastermind.games import PEG_GAMES, WORDS
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 
 CODES_SECTION = """\
-A code is a row of colours, numbers from 1 on: 1122, or 1 12 3 4 where colours have two digits. Feedback is two numbers:
-how many pegs are right, and how many more have a colour that stands elsewhere, as in 2 1. In games of digits a code is
-a number, 0123; with black pegs feedback is one number; words have a mark for each letter, as in g-y--: g is right, y is
-elsewhere.
+A code is a row of colours, numbered from 1: 1122, or 1 12 3 4 with two-digit colours. Feedback is two numbers, as in
+2 1: pegs with the right colour and place, and further pegs with a colour that belongs elsewhere. In games of digits a
+code is a number, 0123; with black pegs feedback is one number; words have a mark for each letter, as in g-y--: g is
+right, y is elsewhere.
 """
 
-#: The player by default.
+#: The default player.
 PLAYER = "entropy"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GameRequest:
-    """A game, by its name and settings or by files of words. Nothing given is the usual one.
+    """Request fields of a game: its name and settings, or files of words; by default the usual game.
 
     Raises:
       ValueError: the settings are out of range.
@@ -37,19 +37,19 @@ class GameRequest:
     """
 
     game: str | None = flag(
-        "the game: mastermind; black-pegs, whose feedback is the right pegs alone; bulls-and-cows, 4 different "
+        "the game: mastermind; black-pegs, with only the right pegs as feedback; bulls-and-cows, 4 different "
         "digits of 10; ab, 3 different digits; words, with a mark for each letter (default: mastermind)",
         choices=(*PEG_GAMES, WORDS),
     )
     words: str | None = flag(
-        "with words: the words that may be the secret, a line each (default: 555 English words of five letters)",
+        "with words: file of the possible secrets, one word per line (default: 555 English words of five letters)",
         metavar="FILE",
     )
-    further: str | None = flag("with words: further words that may be guessed", metavar="FILE")
-    pegs: int | None = flags.number_flag("pegs, or digits, of a code (default: 4)")
-    colours: int | None = flags.number_flag("colours that a peg may have (default: 6)")
+    further: str | None = flag("with words: file of further words that may be guessed", metavar="FILE")
+    pegs: int | None = flags.number_flag("number of pegs or digits of a code (default: 4)")
+    colours: int | None = flags.number_flag("number of colours (default: 6)")
     repeats: bool | None = flag(
-        "a code may have a colour more than once (default: it may)", action=argparse.BooleanOptionalAction
+        "whether a code may have a colour more than once (default: yes)", action=argparse.BooleanOptionalAction
     )
 
     def __post_init__(self) -> None:
@@ -59,14 +59,14 @@ class GameRequest:
             raise UsageError("--words and --further are for --game words, which has no pegs")
 
     def load_game(self) -> Game:
-        """The game; raises UsageError that names the file of words that can't be read."""
+        """Loads the game; raises a UsageError that names a file of words that can't be read."""
         if not self._has_words:
             return self._peg_game()
         with as_usage():
             return mastermind.WordGame.load(self.words, self.further)
 
     def check_game(self, what: str, of: Game) -> None:
-        """Raises UsageError if the flags name another game than that of a file."""
+        """Raises UsageError if the flags name another game than a file."""
         if self._given("game", "words", "further", "pegs", "colours", "repeats") and of != (game := self.load_game()):
             raise UsageError(f"{what} for {of}, where the game is {game}")
 
@@ -75,7 +75,7 @@ class GameRequest:
         return bool(self.words or self.further or self.game == WORDS)
 
     def _given(self, *names: str) -> dict[str, Any]:
-        """The values of the flags that are given, by name."""
+        """The values of the given flags, by name."""
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
     def _peg_game(self) -> Game:
@@ -84,14 +84,14 @@ class GameRequest:
 
 
 def hours_flag(text: str, default: float) -> Any:
-    """The time in hours."""
+    """The flag of the time in hours."""
     return flag(text, type=_hours, default=default, metavar="H")
 
 
 def player_flag(note: str, **options: Any) -> Any:
-    """The player; the options are of ``flag``."""
+    """The flag of the player; options are those of ``flag``."""
     listed = "; ".join(f"{name}: {kind.summary}" for name, kind in PLAYERS.items()).replace("%", "%%")
-    text = f"the player that finds the secret, which has flags of its own: {listed} (default: {PLAYER}){note}"
+    text = f"the player that guesses, which has its own flags: {listed} (default: {PLAYER}){note}"
     return flag(text, metavar="NAME", **options)
 
 
@@ -102,7 +102,7 @@ def _hours(text: str) -> float:
     except ValueError:
         hours = math.nan
     if not 0 < hours < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no positive number of hours")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of hours")
     return hours
 
 
@@ -113,7 +113,7 @@ def add_request(parser: Parser, request: type, run: Any, names: Sequence[str]) -
       parser: the parser.
       request: the class of the request.
       run: runs the action.
-      names: the players that the arguments name; the settings have flags if it is one.
+      names: the players that the arguments name; settings have flags if it is one player.
     """
     parser.configs = [kind.config for kind in PLAYERS.values()]
     if len(names) > 1 or "all" in names:
@@ -127,13 +127,13 @@ def add_request(parser: Parser, request: type, run: Any, names: Sequence[str]) -
 
 
 def load_strategy(path: str) -> mastermind.Tree:
-    """A strategy that finds every code, from a file; raises UsageError that names the file."""
+    """Loads a strategy that finds every code; raises a UsageError that names the file."""
     with as_usage():
         return _checked(path, mastermind.load_tree(path))
 
 
 def load_saved(path: str) -> mastermind.Tree | mastermind.SearchTree:
-    """A strategy that finds every code, or a search tree, from a file; raises UsageError that names the file."""
+    """Loads a strategy that finds every code, or a search tree; raises a UsageError that names the file."""
     from jaxsudoku.mastermind import formats
 
     with as_usage():

@@ -1,4 +1,4 @@
-"""``jaxsudoku mastermind prove``: proves that a saved strategy is the best, or finds a better one."""
+"""``jaxsudoku mastermind prove``: proves that a saved strategy is optimal, or finds a better one."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ examples:
   jaxsudoku mastermind prove tree.json --memo known --hours 6 --processes 4
   jaxsudoku mastermind prove tree.json --memo known --resume --certificate proof.npz
 
-output: the lower bound of all strategies and the guesses of the best one known, for all codes together; without a proof
-also the first guesses that a better strategy may begin with. The transposition table is in the folder --memo, from
-which --resume goes on, even if the search was killed. Give it a good strategy, one of `jaxsudoku mastermind improve`.
-Several processes (--processes) share the table, in a temporary folder if none is named; they find the same totals.
-`python tests/support/mastermind_checker.py FILE` checks a certificate, by numpy alone.
+output: a lower bound for all strategies and the best known total of guesses for all codes; without a proof also the
+possible first guesses of a better strategy. The transposition table is in the folder --memo; --resume continues from
+it, even if the search was killed. Start from a good strategy, such as one from `jaxsudoku mastermind improve`. Several
+processes (--processes) share the table, in a temporary folder if none is named; they find the same totals.
+`python tests/support/mastermind_checker.py FILE` checks a certificate with numpy only.
 """
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request:
-    """What ``prove`` is asked for."""
+    """Request of ``prove``."""
 
-    tree: str = flag("a strategy, as --save wrote it", "tree", metavar="FILE")
-    hours: float = hours_flag("the time after which it ends without a proof (default: none)", math.inf)
-    processes: int = flags.number_flag("processes that search, each with its share of the cores", default=1)
+    tree: str = flag("file of a strategy, written by --save", "tree", metavar="FILE")
+    hours: float = hours_flag("time limit in hours, after which it ends without a proof (default: none)", math.inf)
+    processes: int = flags.number_flag("number of processes, each with its share of the cores", default=1)
     memo: str | None = flag("folder for the transposition table (default: in memory)", metavar="FOLDER")
-    resume: bool = flag("go on from what is in --memo", default=False)
+    resume: bool = flag("continue from the table in --memo", default=False)
     output: str | None = flag("file for the best strategy", metavar="FILE")
     certificate: str | None = flag("file for the claims that prove the bound (.npz)", metavar="FILE")
     force: bool = flag("replace existing outputs", default=False)
@@ -49,7 +49,7 @@ class Request:
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Proves a strategy; the exit status, 0 also without a proof."""
+    """Proves a strategy; returns the exit status, 0 even without a proof."""
     if request.resume and request.memo is None:
         raise UsageError("--resume needs the folder of --memo")
     if (
@@ -58,7 +58,7 @@ def run(request: Request, invocation: Invocation) -> int:
         and Path(request.memo).exists()
         and any(Path(request.memo).iterdir())
     ):
-        raise UsageError(f"{request.memo} isn't empty: go on from it with --resume, or name another folder")
+        raise UsageError(f"{request.memo} isn't empty: continue from it with --resume, or name another folder")
     outputs = list(filter(None, [request.output, request.certificate]))
     check_outputs(outputs, reads=[request.tree], force=request.force, json=request.output)
     screen = invocation.start_screen(request.quiet)
@@ -82,7 +82,7 @@ def run(request: Request, invocation: Invocation) -> int:
 
 
 def _text(found: mastermind.Proof) -> str:
-    """What was found, as lines."""
+    """The result as lines of text."""
     if found.proven:
         lines = [f"{found.game}: {found.upper:,} guesses, which is the best; mean {found.tree.mean:.4f}"]
     else:

@@ -21,41 +21,41 @@ examples:
   jaxsudoku mastermind show tree.json --svg > tree.svg
   jaxsudoku mastermind show search-tree.json --guesses 9 --width 99 --unvisited
 
-A strategy is replayed against every code, without any search. So is the strategy of a search tree, its most visited
-guesses; its drawing has each guess with its visits, the total of guesses that these took and their mean, and each
-feedback with the simulations that got it, its frequency, and how many codes it leaves.
+A strategy is replayed against every code, without any search. The strategy of a search tree is its most visited
+guesses; the drawing shows each guess with its visits and the total and mean number of guesses of these, and each
+feedback with its simulations, its frequency, and the number of codes left.
 """
 
-#: The most rows in an image, and the guesses and feedbacks of a node that are drawn by default.
+#: Maximum number of rows in an image, and default number of guesses and feedbacks drawn per node.
 _MOST, _WIDTH = 1000, 3
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request:
-    """What ``show`` is asked for."""
+    """Request of ``show``."""
 
     tree: str = flag(
-        "a strategy, as --save wrote it, or a search tree of `jaxsudoku mastermind train`", "tree", metavar="FILE"
+        "file of a strategy (--save), or of a search tree of `jaxsudoku mastermind train`", "tree", metavar="FILE"
     )
-    guesses: int = flags.number_flag("guesses of a game that are drawn", default=2)
+    guesses: int = flags.number_flag("number of guesses of a game to draw", default=2)
     width: int | None = flags.number_flag(
-        "of a search tree: guesses of a position, and feedbacks of a guess, that are drawn, the most visited ones "
+        "for search trees: number of guesses per position and feedbacks per guess to draw, the most visited ones "
         f"(default: {_WIDTH})"
     )
-    unvisited: bool = flag("of a search tree: draw guesses and feedbacks that no simulation reached too", default=False)
-    json: bool = flag("a JSON object instead of the table and the drawing", exclusive="form", default=False)
-    svg: bool = flag("an SVG image instead, of at most 1,000 rows", exclusive="form", default=False)
+    unvisited: bool = flag("for search trees: also draw guesses and feedbacks without simulations", default=False)
+    json: bool = flag("print a JSON object instead of the table and the drawing", exclusive="form", default=False)
+    svg: bool = flag("print an SVG image instead, of at most 1,000 rows", exclusive="form", default=False)
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Shows a strategy or a search tree; the exit status."""
+    """Shows a strategy or a search tree; returns the exit status."""
     del invocation
     check_printed(request.tree)
     saved = options.load_saved(request.tree)
     if isinstance(saved, mastermind.SearchTree):
         shape = (request.guesses, request.width or _WIDTH, request.unvisited)
         drawing = saved.picture(*shape, _MOST).svg if request.svg else saved.draw(*shape)
-        # later, as it adds the positions that no simulation reached
+        # last, as it adds positions that no simulation reached
         tree = mastermind.grow(saved.game, saved.policy(), player="persistent-uct")[0]
     elif request.width or request.unvisited:
         raise UsageError(f"--width and --unvisited are for search trees, and {request.tree} is a strategy")

@@ -27,36 +27,36 @@ examples:
   jaxsudoku mastermind train --simulations 100000 --output tree.json --resume
   jaxsudoku mastermind play --search-tree tree.json --train-on 500
 
---simulations counts all simulations of the tree, those of earlier training too. Ctrl-C ends the training, and the tree
-is saved. A tree that is resumed has its own game, exploration and seed.
+--simulations counts all simulations of the tree, including those of earlier training. Ctrl-C ends the training and
+saves the tree. A resumed tree keeps its game, exploration and seed.
 """
 
-#: Simulations between two times that the tree is saved.
+#: Number of simulations after which the tree is saved.
 _STRETCH = 5000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(options.GameRequest):
-    """What ``train`` is asked for; ``config`` are the settings of the search."""
+    """Request of ``train``; ``config`` has the settings of the search."""
 
     config: PersistentUctConfig
     seed: int = flags.seed_flag()
     output: str = flag("file of the tree", required=True, metavar="FILE")
-    resume: bool = flag("go on with the tree in the file, if there is one", default=False)
+    resume: bool = flag("continue with the tree in the file, if there is one", default=False)
     force: bool = flag("replace the file", default=False)
-    guesses: int = flags.number_flag("guesses of a game that are drawn", default=2)
-    width: int = flags.number_flag("guesses of a position, and feedbacks of a guess, that are drawn", default=3)
+    guesses: int = flags.number_flag("number of guesses of a game to draw", default=2)
+    width: int = flags.number_flag("number of guesses per position and feedbacks per guess to draw", default=3)
 
 
 def add_flags(parser: Parser, argv: Sequence[str]) -> None:
-    """The flags of ``train``."""
+    """Adds the flags of ``train``."""
     del argv
     parser.add_request(Request, run, config=PersistentUctConfig)
     add_config(parser, PersistentUctConfig, "search", without=("during",))
 
 
 def run(request: Request, invocation: Invocation) -> int:
-    """Trains a tree; the exit status."""
+    """Trains a tree; returns the exit status."""
     game, config = request.load_game(), request.config
     resumed = request.resume and os.path.exists(request.output)
     check_outputs([request.output], reads=[], force=request.force or resumed, json=request.output)
@@ -75,7 +75,7 @@ def run(request: Request, invocation: Invocation) -> int:
                     tree.save(request.output)
                 screen.show(meter.line(tree.iterations, config.simulations), task=True)
         except Stop as stop:
-            stop.advice = f"{request.output} has {tree.iterations:,} simulations; to go on: --resume"
+            stop.advice = f"{request.output} has {tree.iterations:,} simulations; to continue: --resume"
             raise
     screen.clear()
     put(sys.stdout.buffer, f"{tree.draw(request.guesses, request.width)}\n", "<stdout>")

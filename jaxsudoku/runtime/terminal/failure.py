@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 
 class UsageError(Exception):
-    """The command can't be carried out as it was given; the message is for the user."""
+    """Error of the user of a command, such as bad arguments or files; the message is for the user."""
 
 
 @contextlib.contextmanager
 def as_usage(kinds: tuple[type[Exception], ...] = (OSError, ValueError, ImportError)) -> Iterator[None]:
-    """Turns errors of these kinds in the block into ``UsageError``; by default those of bad arguments and files."""
+    """A context that turns errors of these types into ``UsageError``; by default those of bad arguments and files."""
     try:
         yield
     except kinds as error:
@@ -20,7 +20,7 @@ def as_usage(kinds: tuple[type[Exception], ...] = (OSError, ValueError, ImportEr
 
 
 def described(error: Exception) -> str:
-    """The message of an error, ``file: cause`` for those of the operating system."""
+    """The message of an error; ``file: cause`` for errors of the operating system."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -1,7 +1,7 @@
-"""Progress on the standard error: a live line on a terminal and in a notebook, a line now and then elsewhere.
+"""Progress on the standard error: a live line on a terminal or in a notebook, an occasional line elsewhere.
 
-The line of a task has the same parts wherever it is shown: the stage (compiling or running), the share of the work that
-is done, numbers, the rate and the time left.
+A task's line has the same parts everywhere: the stage (compiling or running), the share of the work that is done,
+numbers, the rate and the time left.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from typing import Any
 from jaxsudoku.runtime.escapes import shown as escaped
 from jaxsudoku.runtime.terminal.streams import print_error
 
-#: A progress callback: how much is done, and how much there is.
+#: A progress callback: (amount done, total amount).
 Report = Callable[[int, int], object]
 
-#: Seconds between two updates of the live line, and between two updates of the time that a long step takes.
+#: Seconds between updates of the live line, and between updates of the elapsed time of a long step.
 _PAUSE, _TICK = 0.1, 1.0
-#: Without a terminal, seconds until the first line, and the longest wait for another; each wait is twice the last.
+#: Without a terminal: seconds until the first line, and maximum seconds between lines; intervals double.
 _FIRST_LINE, _LAST_LINE = 30.0, 600.0
-#: Characters of a bar.
+#: Width of a bar in characters.
 _WIDTH = 20
 
 
 def is_live(stream: Any) -> bool:
-    """Whether a carriage return in a stream goes back to the start of a line: on a terminal, and in a notebook."""
+    """Whether a stream is a terminal or a notebook, where a carriage return goes back to the start of the line."""
     return bool(stream.isatty()) or type(stream).__module__.startswith("ipykernel.")
 
 
 class _Compiling:
-    """The programs that are being compiled in this process, and the seconds in which there was one."""
+    """Counts programs being compiled in this process, and the seconds in which there is at least one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -47,7 +47,7 @@ class _Compiling:
         return self._programs > 0
 
     def change(self, programs: int) -> None:
-        """Adds programs that begin, or removes those that are done."""
+        """Changes the number of programs being compiled."""
         with self._lock:
             if self._programs:
                 self._before += time.monotonic() - self._since
@@ -56,7 +56,7 @@ class _Compiling:
 
     @property
     def seconds(self) -> float:
-        """Seconds of compiling so far."""
+        """Seconds of compilation so far."""
         with self._lock:
             return self._before + (time.monotonic() - self._since if self._programs else 0.0)
 
@@ -66,7 +66,7 @@ _compiling = _Compiling()
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """A block in which a program is compiled: progress says so, and no rate counts the time."""
+    """A context for compiling a program: progress shows the stage, and rates exclude the time."""
     _compiling.change(1)
     try:
         yield
@@ -77,9 +77,9 @@ def compiling() -> Iterator[None]:
 class Screen:
     """Messages, and a line of progress below them.
 
-    A terminal or a notebook shows the progress in one line that is overwritten, with the time since it last changed, so
-    that something moves while a program compiles or a long batch runs. Elsewhere it is printed after 30 seconds, then
-    after twice as long, and so on. A thread updates the line while there is one.
+    On a terminal or in a notebook the progress is one line that is overwritten. It shows the time since the last
+    change, updated by a thread, so that a user sees activity while a program compiles or a long batch runs. Elsewhere a
+    line is printed after 30 seconds, then after twice as long, and so on.
 
     Args:
       bar: whether to show progress.
@@ -107,8 +107,8 @@ class Screen:
 
         Args:
           text: the text.
-          now: whether it is shown at once; else at most ten times a second.
-          task: whether it is the line of a task, as of ``Meter``, before which its stage is shown.
+          now: whether to show it at once; otherwise lines are limited to ten a second.
+          task: whether it is a task's line, as of ``Meter``; its stage is shown before it.
         """
         if not self._bar:
             return
@@ -155,7 +155,7 @@ class Screen:
             self._next_line = self._last + self._wait
 
 
-#: Screens that show progress, whose threads run.
+#: Screens that show progress and have a running thread.
 _shown: weakref.WeakSet[Screen] = weakref.WeakSet()
 
 
@@ -166,7 +166,7 @@ def clear_screens() -> None:
 
 
 class Meter:
-    """The line of a task: its share, rate and time left, measured from the first line on, without compiling.
+    """Formats a task's line: share, rate and time left, measured from the first line on, without compilation.
 
     Args:
       what: what is counted, such as "puzzles".
@@ -180,8 +180,8 @@ class Meter:
         """A bar, the share, the number, the rate and the time left; without a count only the number and the rate.
 
         Args:
-          done: how much is done.
-          count: how much there is, None if that is not known.
+          done: the amount done.
+          count: the total amount; None if unknown.
           about: whether the count is an estimate.
         """
         now = time.monotonic() - _compiling.seconds
@@ -199,10 +199,10 @@ class Meter:
 
 @contextlib.contextmanager
 def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[Report]:
-    """The callback of an argument ``progress``: the caller's own, a bar if it is True, else one that does nothing.
+    """The callback for an argument ``progress``: the caller's function, a bar for True, or one that does nothing.
 
     Raises:
-      ValueError: it is none of these.
+      ValueError: it is neither a function nor a bool.
     """
 
     def begun(screen: Screen) -> Report:
@@ -215,11 +215,11 @@ def reports(progress: Report | bool | None, what: str = "puzzles") -> Iterator[R
 
 @contextlib.contextmanager
 def shown(progress: Any, begin: Callable[[Screen], Callable[..., object]]) -> Iterator[Callable[..., Any]]:
-    """As ``reports``, for callbacks with any arguments.
+    """``reports`` for callbacks with any arguments.
 
     Args:
       progress: the argument.
-      begin: makes the callback that shows the progress on a screen.
+      begin: makes a callback that shows progress on a screen.
     """
     if progress is None or progress is False:
         yield lambda *_: None
@@ -242,7 +242,7 @@ def called(progress: Any) -> Callable[..., Any]:
 
 
 def share_read(source: Any) -> Callable[[], float | None]:
-    """How much of an input has been read, as a function that gives the share; None unless it is a regular file."""
+    """A function that returns the share of an input that has been read; None unless it is a regular file."""
     try:
         descriptor = source.fileno()
         status = os.fstat(descriptor)

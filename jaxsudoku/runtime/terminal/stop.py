@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: they end a run between two writes, never within one."""
+"""Handlers of SIGINT and SIGTERM, which end a run between two writes, never within one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stop(BaseException):
-    """A signal asks the program to stop.
+    """Raised when a signal asks the program to stop.
 
     Attributes:
       signal: the signal.
-      advice: what the user can do next, empty if nothing.
+      advice: advice to the user, such as how to resume; may be empty.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,8 +50,8 @@ class Signals:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """A block that a first signal doesn't interrupt: ``Stop`` is raised at its end."""
-        self._check()  # a Stop that was raised where Python ignores exceptions, in a finalizer, is raised again
+        """A context that a first signal doesn't interrupt; ``Stop`` is raised at its end."""
+        self._check()  # raises a Stop again that Python ignored because it was raised in a finalizer
         self._holding = True
         try:
             yield
@@ -61,7 +61,7 @@ class Signals:
 
     @contextlib.contextmanager
     def passed_to(self, receive: Callable[[int], object]) -> Iterator[None]:
-        """A block in which a first signal is passed to a function and raises nothing; the next one raises ``Stop``."""
+        """A context in which a first signal only calls a function; the next one raises ``Stop``."""
         self._check()
         self._pass = receive
         try:

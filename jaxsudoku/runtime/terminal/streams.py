@@ -1,4 +1,4 @@
-"""The standard streams: closed from the start, full at the end, or a pipe that nobody reads any more."""
+"""Robust use of standard streams: closed streams, full disks, and pipes without a reader."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jaxsudoku.runtime.escapes import shown
 
 
 def reopen() -> None:
-    """Opens the null device in place of standard streams that are closed.
+    """Opens the null device in place of closed standard streams.
 
-    Otherwise the next file that is opened would get the number of a closed stream, and JAX's libraries would write
-    their messages into it. Input and output are opened the wrong way round, so that reading and writing them is an
-    error; what is written to the standard error is lost.
+    Otherwise the next file to be opened would get the number of a closed stream, and JAX's libraries would write their
+    messages into it. Input is opened for writing and output for reading, so that using them is an error; text written
+    to the standard error is lost.
     """
     modes = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
     for number, mode in modes.items():
@@ -34,16 +34,16 @@ def reopen() -> None:
 
 
 def print_error(line: str) -> None:
-    """Prints a text as one line on the standard error; all messages to people are printed here.
+    """Prints a text as one line on the standard error; all messages to people use this function.
 
-    It is one write, so that a signal can't part the text from the line's end.
+    It is one write, so that a signal can't separate the text from the end of the line.
     """
     sys.stderr.write(f"{shown(line)}\n")
     sys.stderr.flush()
 
 
 def flush_output() -> str:
-    """Flushes the standard output while an error can still be reported; the cause if that fails, else "".
+    """Flushes the standard output while errors can still be reported; returns the cause of a failure, else "".
 
     Raises:
       BrokenPipeError: nobody reads the output any more.
@@ -59,5 +59,5 @@ def flush_output() -> str:
 
 
 def abandon_output() -> None:
-    """Discards what is left to be flushed, since Python flushes again at its exit and would fail again."""
+    """Discards unflushed output, since Python flushes again at its exit and would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,6 @@
-"""Much work cut into items, which several workers do: processes of this machine, or actors of Ray. No JAX.
+"""Worker pools that process items in parallel: processes of this machine, or actors of Ray. No JAX.
 
-A ``Task`` says what a worker does with an item; ``run`` gives the results.
+A ``Task`` defines the work on an item; ``run`` yields the results.
 """
 
 from .pool import Workers, run, run_in_order

@@ -12,7 +12,7 @@ from .task import MOST_DEATHS, JobError, Task
 
 
 class Actor:
-    """A worker. Ray makes it again if its process dies.
+    """A worker as an actor of Ray, which restarts it if its process dies.
 
     Args:
       task: the task, pickled.
@@ -24,7 +24,7 @@ class Actor:
         self._function: Callable[[Any], Any] | None = None
 
     def do(self, number: int, item: bytes) -> tuple[int, bool, bytes]:
-        """(number of the item, whether it failed, the result or the error), items and results pickled."""
+        """Returns (number of the item, whether it failed, the result or the error); items and results are pickled."""
         try:
             if self._function is None:
                 self._function = pickle.loads(self._task).begin()
@@ -35,7 +35,7 @@ class Actor:
 
 
 def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-    """As ``pool.run``, with ``count`` actors, or one for each GPU, or else core, of the cluster."""
+    """``pool.run`` with ``count`` actors; None for one per GPU of the cluster, or per core if it has no GPU."""
     ray = _import_ray()
     started = not ray.is_initialized()
     if started:
@@ -50,7 +50,7 @@ def run(count: int | None, task: Task, items: Sequence[Any]) -> Iterator[tuple[i
         if count > (gpus or cores):
             have = f"{gpus} GPUs" if gpus else f"{cores} cores"
             raise JobError(f"{count} workers, but the cluster has {have}: a worker needs one of its own")
-        # an item whose worker dies is done again by the actor that takes its place
+        # the item of a worker that dies is repeated by the actor that replaces it
         kind = ray.remote(Actor).options(
             num_cpus=0 if gpus else 1,
             num_gpus=1 if gpus else 0,
@@ -83,7 +83,7 @@ def _import_ray() -> Any:
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that can be pickled."""
+    """The error if it can be pickled, else a picklable one with its message."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -92,9 +92,9 @@ def _portable(error: Exception) -> Exception:
 
 
 def _claim_core() -> None:
-    """Keeps to a core of this machine that no other worker has, until the process ends.
+    """Pins the process to a core of this machine that no other worker has, until the process ends.
 
-    Ray gives an actor a number of cores, but does not say which.
+    Ray gives an actor a number of cores, but not specific ones.
     """
     if not hasattr(os, "sched_setaffinity"):
         return

@@ -1,4 +1,4 @@
-"""Runs a task on many items with several workers, which may die: processes of this machine, or actors of Ray."""
+"""Runs a task on many items with several fault-tolerant workers: processes of this machine, or actors of Ray."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .task import JobError, Task
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
-    """The workers of a job.
+    """Number and kind of the workers of a job.
 
     Attributes:
-      count: how many; None for as many as the cluster has GPUs, or else cores.
-      ray: whether they are actors of Ray, in place of processes of this machine.
+      count: their number; None for one per GPU of the cluster, or per core if it has no GPU.
+      ray: whether they are actors of Ray instead of processes of this machine.
     """
 
     count: int | None
@@ -26,7 +26,7 @@ class Workers:
 
     @classmethod
     def parse(cls, text: str) -> Workers:
-        """Workers by their name: ``4``, ``ray`` or ``ray:4``.
+        """Parses ``4``, ``ray`` or ``ray:4``.
 
         Raises:
           ValueError: anything else.
@@ -48,16 +48,15 @@ class Workers:
 def run(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
     """Yields (number of the item, result) for all items, in the order in which they are finished.
 
-    An item whose worker dies is done again by another one. Errors that the task raises are raised here, and end the
-    workers.
+    The item of a worker that dies is repeated by another one. Errors of the task are raised here, and end the workers.
 
     Args:
       workers: the workers.
-      task: what they do.
+      task: the work on an item.
       items: the items; a worker holds one at a time.
 
     Raises:
-      JobError: workers die again and again, have other versions than this process, or there is no cluster.
+      JobError: workers die repeatedly, have other versions than this process, or there is no cluster.
       ImportError: Ray is missing.
     """
     if not items:
@@ -74,7 +73,7 @@ def run(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[tuple[in
 
 
 def run_in_order(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator[Any]:
-    """Yields the results of all items in their order, as ``run`` gives them; those that come early are held."""
+    """Yields the results of ``run`` in the order of the items; buffers those that arrive early."""
     held: dict[int, Any] = {}
     due = 0
     for number, result in run(workers, task, items):
@@ -85,8 +84,8 @@ def run_in_order(workers: Workers, task: Task, items: Sequence[Any]) -> Iterator
 
 
 def versions() -> dict[str, str]:
-    """The versions on which results may depend, of this process."""
-    import importlib.metadata  # takes longer than all else here, and few commands need it
+    """This process's versions of software that results may depend on."""
+    import importlib.metadata  # slow to import, and few commands need it
 
     return {
         "python": ".".join(platform.python_version_tuple()[:2]),
@@ -102,7 +101,7 @@ class Checked:
 
     Attributes:
       task: the task.
-      versions: what ``versions`` gives in the process that starts the workers.
+      versions: ``versions()`` of the process that starts the workers.
     """
 
     task: Task

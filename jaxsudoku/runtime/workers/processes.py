@@ -1,4 +1,4 @@
-"""Workers as processes of this machine, each with its share of the cores, or a GPU of its own."""
+"""Workers as processes of this machine, each with a share of the cores or its own GPU."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from typing import Any
 
 from .task import MOST_DEATHS, JobError, Task
 
-#: Items that are handed out, for each worker: the one that it does, and the next.
+#: Items submitted per worker: the current one and the next.
 _AHEAD = 2
 
-#: Between calls of a function while workers work, in seconds.
+#: Seconds between calls of ``meanwhile``.
 _SECOND = 1.0
 
-#: In a worker: the function of an item, once the task has begun.
+#: In a worker: the task's function of an item, once it has begun.
 _function: Callable[[Any], Any] | None = None
 
 
 def run(
     count: int, task: Task, items: Sequence[Any], meanwhile: Callable[[], None] | None = None
 ) -> Generator[tuple[int, Any], None, None]:
-    """As ``pool.run``, with ``count`` processes; ``meanwhile`` is called about once a second until the end."""
+    """``pool.run`` with ``count`` processes; ``meanwhile`` is called about once a second until the end."""
     places = _places(count)
     waiting = collections.deque(range(len(items)))
     deaths = 0
@@ -67,7 +67,7 @@ def run(
 
 
 def _places(count: int) -> list[dict[str, str]]:
-    """The environment of each worker, from which JAX knows its GPU; empty on machines without."""
+    """Environment variables of each worker, which select its GPU; empty on machines without GPUs."""
     if os.environ.get("JAX_PLATFORMS", "").split(",")[0] == "cpu":
         return [{}] * count
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
@@ -80,7 +80,7 @@ def _places(count: int) -> list[dict[str, str]]:
 
 
 def _numbers(context: SpawnContext, count: int) -> Any:
-    """The numbers of the workers of a pool, from which each takes one."""
+    """A queue of the numbers of a pool's workers; each worker takes one."""
     numbers = context.SimpleQueue()
     for number in range(count):
         numbers.put(number)
@@ -88,8 +88,8 @@ def _numbers(context: SpawnContext, count: int) -> Any:
 
 
 def _settle(numbers: Any, places: list[dict[str, str]]) -> None:
-    """Begins a worker: signals, its devices and its cores, before JAX is loaded."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first process, which ends the others
+    """Initializes a worker before JAX is loaded: signals, devices and cores."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C and ends the workers
     parent = multiprocessing.parent_process()
     assert parent is not None
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
@@ -101,13 +101,13 @@ def _settle(numbers: Any, places: list[dict[str, str]]) -> None:
 
 
 def _end_with(parent: Any) -> None:
-    """Ends the worker when the first process has ended, even if that was killed."""
+    """Ends the worker when the parent process has ended, even by a kill."""
     parent.join()
     os._exit(1)
 
 
 def _do(task: Task, item: Any) -> Any:
-    """What the task gives for an item."""
+    """The task's result for an item."""
     global _function
     if _function is None:
         _function = task.begin()

@@ -1,20 +1,20 @@
-"""What workers of a job do."""
+"""Tasks of worker pools, and the error of a job."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Protocol
 
-#: How often workers may die, one after the other, before an item is finished.
+#: Maximum number of deaths of workers in a row before an item is finished.
 MOST_DEATHS = 3
 
 
 class JobError(RuntimeError):
-    """A job can't go on; the message is for the user."""
+    """Raised if a job can't continue; the message is for the user."""
 
 
 class Task(Protocol):
-    """What workers do with items; pickled for them. Each worker begins once, and keeps what it has compiled."""
+    """Work on items; pickled for the workers. Each worker calls ``begin`` once, and keeps its compiled programs."""
 
     def begin(self) -> Callable[[Any], Any]:
-        """The function of an item, which returns what is pickled back; called in the worker."""
+        """Returns the function that is applied to items, with picklable results; called in the worker."""

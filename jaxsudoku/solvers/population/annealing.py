@@ -1,12 +1,12 @@
-"""Simulated annealing on bit-planes: 32 chains in a word, all trying the same swap at once.
+"""Simulated annealing on bit-planes: 32 chains per word, all of which try the same swap at once.
 
 Lewis (2007) anneals one grid whose boxes are permutations: swap two free cells of a box, accept the swap if the error
 (digits missing from rows and columns) does not rise, or else with probability exp(-rise / temperature). Here each chain
 is one bit of planes uint32[cells, side, W], one-hot in the digit; further planes hold the counts of every digit in
 every line as binary numbers. One step tries one swap in all chains of all puzzles. The rise of the error is a fold over
-the digits of the lines that the swap changes. Random planes are compared with the binary digits of
-exp(-rise / temperature), from the lowest on, which decides for all chains at once. A pair with a given cell is left as
-it is. A sweep tries every pair of cells of every box once, in a fixed shuffled order.
+the digits of the lines that the swap changes. Comparing random planes with the binary digits of
+exp(-rise / temperature), from the lowest on, decides for all chains at once. Pairs with a given cell are not swapped. A
+sweep tries every pair of cells of every box once, in a fixed shuffled order.
 
 There are two schedules. With "exchange" the chains of a word have different temperatures, and after each sweep chains
 of neighbouring temperatures swap their grids with the probability that preserves both distributions (replica exchange,
@@ -35,30 +35,30 @@ from .boxes import ERRORS, boxes, full_grids, lines, most_in_a_line, pairs
 from .population_config import AnnealingConfig
 from .random_keys import decoded
 
-#: Rises of the error with a probability of their own; higher rises have that of the last.
+#: Number of rises of the error with separate acceptance probabilities; higher rises use the last one.
 _RISES = 4
 
-#: Binary digits of a probability.
+#: Number of binary digits of a probability.
 _DIGITS = 16
 
-#: A swap that leaves the error as it is needs one of this many fair coins: 7 of 8 are accepted.
+#: A swap that does not change the error is accepted unless all of this many fair coins fail: 7 of 8 are accepted.
 _EVEN = 3
 
 _ALL = np.uint32(0xFFFFFFFF)
 
 
 class Chains(NamedTuple):
-    """The chains of K puzzles in W words, W / K consecutive words for each puzzle.
+    """State of the chains of K puzzles in W words, W / K consecutive words per puzzle.
 
     Attributes:
       planes: uint32[cells, side, W], the grids, one-hot.
-      counts: uint32[lines + 1, places, side, W], how often each line holds each digit, as binary numbers, lowest bit
-        first; the last line is a dummy.
+      counts: uint32[lines + 1, places, side, W], the number of times each line holds each digit, as binary numbers,
+        lowest bit first; the last line is a dummy.
       free: uint32[cells, W], all bits set where a cell of the word's puzzle is free.
       seeds: uint32[W].
       age: int32[W], sweeps done.
       cost: int32[32, W], the errors.
-      best: int32[W], the lowest error so far of any chain in the word.
+      best: int32[W], the lowest error so far among the word's chains.
     """
 
     planes: Array
@@ -73,7 +73,7 @@ class Chains(NamedTuple):
 def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig, /) -> Solution:
     """Simulated annealing or replica exchange.
 
-    Pure; to be jitted with ``board`` and ``config`` static.
+    Pure; jit it with ``board`` and ``config`` static.
 
     Args:
       board: the board.
@@ -83,7 +83,7 @@ def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig,
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: swaps tried in all chains; ``errors`` int32[N]
-      the digits missing from lines of the best grid.
+      are the digits missing from lines of the best grid.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -167,7 +167,7 @@ def _thresholds(config: AnnealingConfig) -> np.ndarray:
     """The binary digits of exp(-rise / temperature), lowest first: uint32[period, rises, digits], one bit a chain."""
     temperatures = _ladder(config)[:, None]  # [period, 1, 32]
     rises = np.arange(1, _RISES + 1)[None, :, None]
-    # never 0: with few free cells the only way out of a local optimum may be a swap with the highest rise
+    # never 0: with few free cells a swap with the highest rise may be the only way out of a local optimum
     chances = np.clip(np.rint(2**_DIGITS * np.exp(-rises / temperatures)), 1, 2**_DIGITS - 1).astype(np.int64)
     digits = [((chances >> digit & 1) << np.arange(GROUP)).sum(axis=-1) for digit in range(_DIGITS)]
     return np.stack(digits, axis=-1).astype(np.uint32)
@@ -181,7 +181,7 @@ def _inverse_temperatures(config: AnnealingConfig) -> np.ndarray | None:
 
 
 def _exchanging(cost: Array, inverse: np.ndarray, age: Array, seeds: Array, temperatures: int) -> Array:
-    """The bits that swap grids with the next bit, even and odd bits in alternate sweeps: uint32[W]."""
+    """The bits that swap grids with the next bit (even bits in one sweep, odd bits in the next): uint32[W]."""
     bit = np.arange(GROUP - 1, dtype=np.uint32)[:, None]
     neighbours = (bit + 1) % temperatures != 0
     gain = (inverse[:-1] - inverse[1:])[:, None] * (cost[:-1] - cost[1:]).astype(jnp.float32)
@@ -214,7 +214,7 @@ class Coins(NamedTuple):
 
 
 def _sweep(board: Board, chains: Chains, coins: Coins) -> tuple[Array, Array]:
-    """The planes and counts after one try of every pair of cells."""
+    """Tries every pair of cells once; returns the planes and counts."""
     cells, changed = map(jnp.asarray, pairs(board))
     first, second = cells.T
     useful = (chains.free[first] & chains.free[second]).any(axis=1)
@@ -230,13 +230,13 @@ def _sweep(board: Board, chains: Chains, coins: Coins) -> tuple[Array, Array]:
 def _swap(
     board: Board, planes: Array, counts: Array, free: Array, coins: Coins, number: Array, pair: Array, changed: Array
 ) -> tuple[Array, Array]:
-    """The planes and counts after one try of a pair.
+    """Tries the swap of one pair of cells; returns the planes and counts.
 
     Args:
       board: the board.
       planes, counts, free: as in ``Chains``.
       coins: the random numbers of the sweep.
-      number: int32[], the index of the pair, which makes its random numbers distinct.
+      number: int32[], the index of the pair, for distinct random numbers.
       pair: int32[2], its cells.
       changed: int32[m], the lines that the swap changes, as in ``boxes.Pairs``.
     """
@@ -275,11 +275,11 @@ def _swap(
 
 
 def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> Array:
-    """The chains that accept a swap: uint32[W].
+    """The chains that accept a swap (Metropolis rule): uint32[W].
 
     Args:
-      lost: for each changed line, whether it loses the last copy of a digit, uint32[W].
-      won: for each changed line, whether it gains the first copy of a digit, uint32[W].
+      lost: for each changed line, whether it loses the only copy of a digit, uint32[W].
+      won: for each changed line, whether it gains a missing digit, uint32[W].
       thrown: random planes uint32[digits, W].
       limits: the acceptance probabilities.
     """
@@ -288,7 +288,7 @@ def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> 
     # if a swap without a rise were always accepted, sweeps in a fixed order might cycle
     kept = ~_at_least(total, level) | (~_at_least(total, level + 1) & any_of(slices(thrown[:_EVEN], 0)))
     below = [jnp.zeros_like(kept)] * _RISES
-    for digit in range(_DIGITS):  # compares binary numbers from the lowest digit on
+    for digit in range(_DIGITS):  # compares binary numbers, lowest digit first
         coin = thrown[digit]
         below = [(limits[k, digit] & coin) | (below[k] & (limits[k, digit] | coin)) for k in range(_RISES)]
     for rise in range(1, _RISES):  # a coin that accepts a rise accepts every lower one
@@ -297,7 +297,7 @@ def _kept(lost: list[Array], won: list[Array], thrown: Array, limits: Array) -> 
 
 
 def _at_least(number: list[Array], bound: int) -> Array:
-    """Where a binary number of planes, lowest bit first, is at least the bound."""
+    """Lanes where a binary number of planes, lowest bit first, is at least the bound."""
     if bound >> len(number):
         return jnp.zeros_like(number[0])
     reached = jnp.full_like(number[0], _ALL)

@@ -1,13 +1,13 @@
-"""Greedy best-first search over complete grids: of all grids seen and not explored, that with the least error is next.
+"""Greedy best-first search over complete grids: explores the known unexplored grid with the smallest error next.
 
 The grids and their neighbours are those of hill climbing: boxes hold every digit once, and a neighbour has two free
-cells of a box swapped. Hill climbing forgets what it leaves behind; this search goes back to it, so it never ends at a
-local optimum. Explored grids are kept in a closed set, and none is explored twice.
+cells of a box swapped. Unlike hill climbing, the search can return to earlier grids, so it does not end at a local
+optimum. Explored grids are kept in a closed set, and none is explored twice.
 
-A stored frontier would have some 150 grids for each explored one (9x9). Instead, every explored grid knows which of its
-neighbours comes next, by the error and then by the pair's number. When that neighbour is taken, the one after it is
-found by evaluating all neighbours again (partial expansion; Yoshizumi et al. 2000). The order is that of the textbook's
-queue, in which of equal values the child of the grid explored last comes first.
+A stored frontier would have about 150 grids per explored one (9x9). Instead, each explored grid stores only its next
+neighbour, in order of the error and then of the pair's number. When that neighbour is taken, the following one is found
+by evaluating all neighbours again (partial expansion; Yoshizumi et al. 2000). The order is that of the textbook's
+queue; ties go to the child of the grid explored last.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .neighbours import rises
 from .population_config import BestFirstSwapsConfig
 from .random_keys import random_grids
 
-#: Streams of random numbers: the initial grid, and the two halves of a grid's signature.
+#: Random streams: the initial grid, and the two halves of a grid's signature.
 _GRIDS, _SIGNATURES = np.uint32(0x1B873593), (np.uint32(0xCC9E2D51), np.uint32(0x85EBCA6B))
 
 #: Greater than any key of a neighbour.
@@ -43,8 +43,8 @@ class Explored(NamedTuple):
       grids: uint8[cells].
       signature: uint32[2], of the grid.
       error: int32, of the grid.
-      next: int32, the key of the neighbour that comes next: its error, then the number of the pair that is swapped.
-        ``_NEVER`` if there is none left.
+      next: int32, the key of its next neighbour: the error, then the number of the swapped pair. ``_NEVER`` if none is
+        left.
     """
 
     grids: Array
@@ -54,11 +54,11 @@ class Explored(NamedTuple):
 
 
 class Searches(NamedTuple):
-    """The searches of K puzzles.
+    """State of the searches of K puzzles.
 
     Attributes:
-      explored: the grids, in its first ``size`` places.
-      free: bool[K, cells], where no digit is given.
+      explored: the explored grids, in the first ``size`` places.
+      free: bool[K, cells], cells without a given.
       size: int32[K], grids explored.
       best: int32[K], the lowest error so far.
       record: uint8[K, cells], the grid with this error.
@@ -104,7 +104,7 @@ def method(board: Board, config: BestFirstSwapsConfig) -> Method[Searches]:
         explored, size = searches.explored, searches.size
         lane, place = jnp.arange(len(size)), jnp.arange(room, dtype=jnp.int32)
         waiting = jnp.where(place < size[:, None], explored.next, _NEVER)
-        # by the error alone: of equals the grid explored last, and of its neighbours the first
+        # by the error only; ties go to the grid explored last, then to its first neighbour
         value = jnp.where(waiting == _NEVER, _NEVER, waiting // len(pairs(board).cells))
         least = value.min(axis=1, keepdims=True)
         at = jnp.where(value == least, place, -1).max(axis=1)
@@ -115,7 +115,7 @@ def method(board: Board, config: BestFirstSwapsConfig) -> Method[Searches]:
         new = ~same.any(axis=1) & ~searches.done
         later = _next(board, parent.grids, searches.free, parent.error, parent.next)
         own = _next(board, grids, searches.free, error)
-        # a place past the end is dropped: neither a grid known already nor a search that is over is written
+        # known grids and searches that are over are written past the end, which drops them
         to, of_parent = jnp.where(new, size, room), jnp.where(searches.done, room, at)
         stored = Explored(
             *(
@@ -152,7 +152,7 @@ def method(board: Board, config: BestFirstSwapsConfig) -> Method[Searches]:
 
 
 def _select(chosen: Array, one: Searches, other: Searches) -> Searches:
-    """As ``operations.select``; of the explored grids only the first differs, which a search writes as it begins."""
+    """``operations.select``; of the explored grids only the first is selected, as a new search writes only this one."""
     begun = (state._replace(explored=Explored(*(leaf[:, 0] for leaf in state.explored))) for state in (one, other))
     selected = select(chosen, *begun)
     stored = [leaf.at[:, 0].set(first) for leaf, first in zip(other.explored, selected.explored, strict=True)]
@@ -160,12 +160,12 @@ def _select(chosen: Array, one: Searches, other: Searches) -> Searches:
 
 
 def _over(room: int, size: Array, best: Array, left: Array) -> Array:
-    """Whether searches are over: solved, out of room, or without a neighbour that was not taken; bool[K]."""
+    """Whether searches are over: solved, out of room, or without further neighbours; bool[K]."""
     return (best == 0) | (size == room) | (left == _NEVER)
 
 
 def _next(board: Board, grids: Array, free: Array, error: Array, after: Array | None = None) -> Array:
-    """The least key of a neighbour of grids uint8[K, cells], above ``after`` int32[K] if that is given."""
+    """The smallest key of a neighbour of grids uint8[K, cells]; if given, only keys above ``after`` int32[K] count."""
     cells = pairs(board).cells
     number = np.arange(len(cells), dtype=np.int32)[:, None]
     key = (error + rises(board, grids.T).astype(jnp.int32)) * len(cells) + number  # [pairs, K]
@@ -177,7 +177,7 @@ def _next(board: Board, grids: Array, free: Array, error: Array, after: Array | 
 
 
 def _taken(board: Board, parent: Explored) -> tuple[Array, Array]:
-    """The neighbours that come next of grids, uint8[K, cells], and their errors; the grids themselves without any."""
+    """The next neighbours of grids, uint8[K, cells], and their errors; the grid itself if it has none."""
     cells = pairs(board).cells
     there = parent.next != _NEVER
     number = jnp.where(there, parent.next % len(cells), 0)

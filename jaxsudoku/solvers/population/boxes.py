@@ -57,8 +57,8 @@ class Pairs(NamedTuple):
 
     Attributes:
       cells: int32[pairs, 2], in a fixed shuffled order.
-      lines: int32[pairs, m], in the first half of m the lines that contain only the first cell, in the second half
-        those that contain only the second; filled up with the number of lines.
+      lines: int32[pairs, m]: the first half of m has the lines that contain only the first cell, the second half those
+        that contain only the second cell; padded with the number of lines.
     """
 
     cells: np.ndarray
@@ -81,7 +81,7 @@ def pairs(board: Board) -> Pairs:
 
 @functools.lru_cache(maxsize=32)
 def most_in_a_line(board: Board) -> int:
-    """The most boxes that a line meets: how often it may hold a digit if every box holds it once."""
+    """Maximum number of boxes that a line meets, and so of equal digits in a line if boxes are permutations."""
     return max(len(set(box_of(board)[line].tolist())) for line in lines(board))
 
 

@@ -1,12 +1,13 @@
-"""Combinatorial evolution: a hive of workers and explorers to each puzzle (McCaffrey, MSDN Magazine, November 2016).
+"""Combinatorial evolution: a hive of workers and explorers per puzzle (McCaffrey, MSDN Magazine, November 2016).
 
 In an epoch every worker tries one neighbour, its grid with two free cells of a box swapped, and moves there if the
 error falls, or rarely if it does not. A worker that does not improve ages, and is replaced by a random grid at the end
 of its lifetime. Every explorer evaluates a random grid. Then the best worker and the best explorer are crossed, each
 box from either parent, and the child replaces the worst worker. When the epochs are spent a new hive begins.
 
-Variant "printed" does what a report on it prints. The listing breaks off before the crossover, and never resets an age,
-as it stores a neighbour's error before it compares the two; nor does it count epochs, which here limit both variants.
+Variant "printed" follows the listing printed in a report on the method. The listing ends before the crossover; it never
+resets an age, as it stores a neighbour's error before comparing the two; and it does not count epochs, which limit both
+variants here.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from .random_keys import decoded
 #: Epochs between replacements of workers past their lifetime, as random grids for all workers are expensive.
 _ROUND = 16
 
-#: Streams of random numbers, one for each purpose.
+#: Random streams, one for each purpose.
 _SWAP, _TAKE, _EXPLORE, _MERGE, _RENEW = range(1, 6)
 
 
 class Hives(NamedTuple):
-    """K hives. Explorers are not kept, as they evaluate a new random grid every epoch.
+    """State of K hives. Explorers are not stored, as they evaluate a new random grid every epoch.
 
     Attributes:
       given: uint8[K, cells], fixed digits, 0 = free.
@@ -44,7 +45,7 @@ class Hives(NamedTuple):
       seeds: uint32[K].
       grids: uint8[K, workers, cells].
       error: int32[K, workers].
-      age: int32[K, workers], epochs since each worker improved; printed, those in which it did not move.
+      age: int32[K, workers], epochs since each worker improved; in variant "printed", epochs in which it did not move.
       best: uint8[K, cells], the best grid so far.
       least: int32[K], the error of ``best``.
       epoch: int32[K], epochs of this hive.
@@ -67,9 +68,9 @@ class Hives(NamedTuple):
 
 
 def evolution(board: Board, puzzles: Array, key: Array, config: EvolutionConfig, /) -> Solution:
-    """Combinatorial evolution by a hive of workers and explorers; arguments and results as of ``annealing``.
+    """Combinatorial evolution by a hive of workers and explorers; arguments and results as in ``annealing``.
 
-    ``iterations`` int32[N] count one grid for each organism and one child, if there are children, in every epoch.
+    ``iterations`` int32[N] count one grid per organism and, with crossover, one child in every epoch.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record
@@ -141,7 +142,7 @@ def _draw(seeds: Array, stream: int, *shape: int) -> Array:
 
 
 def _renew(board: Board, hives: Hives, seeds: Array, due: Array) -> Hives:
-    """Replaces the workers bool[K, workers] that are due by random grids."""
+    """Replaces the workers ``due`` bool[K, workers] by random grids."""
     grids, error = _decode(board, hives, _draw(seeds, _RENEW, board.cells, due.shape[1]))
     return hives._replace(
         grids=jnp.where(due[..., None], grids, hives.grids),
@@ -159,7 +160,7 @@ def _decode(board: Board, hives: Hives, keys: Array) -> tuple[Array, Array]:
 
 
 def _work(board: Board, hives: Hives, seeds: Array, mistakes: float, printed: bool) -> Hives:
-    """Every worker tries a neighbour."""
+    """One epoch of the workers: each tries a neighbour."""
     table = pairs(board)
     workers = hives.error.shape[1]
     # a number below n: the upper 32 bits of the product of a random word and n
@@ -205,13 +206,13 @@ def _explore(board: Board, hives: Hives, seeds: Array, explorers: int) -> tuple[
 
 
 def _first(values: Array) -> Array:
-    """The first index of the least value, int32[K, m] to int32[K]; value and index in one word, as argmin is slow."""
+    """The first index of the minimum, int32[K, m] to int32[K]; value and index share a word, as argmin is slow."""
     size = values.shape[1]
     return (values * size + jnp.arange(size, dtype=jnp.int32)).min(axis=1) % size
 
 
 def _at(grids: Array, organism: Array) -> Array:
-    """One grid of each hive: uint8[K, m, cells] to uint8[K, cells]."""
+    """The grid of one organism of each hive: uint8[K, m, cells] to uint8[K, cells]."""
     return jnp.take_along_axis(grids, organism[:, None, None], axis=1)[:, 0]
 
 

@@ -1,8 +1,8 @@
-"""Differential evolution, particle swarm and a genetic algorithm of evosax, and fireflies, on random keys: baselines.
+"""Baselines on random keys: evosax's differential evolution, particle swarm and genetic algorithm, and fireflies.
 
 A member of a population is a vector of ``random_keys``; its fitness is the number of digits missing from the lines of
-the decoded grid. Nothing is tuned. evosax is an extra, imported when first used; it has no firefly algorithm, so that
-one is the library's own.
+the decoded grid. Nothing is tuned. evosax is an optional dependency, imported on first use; it has no firefly
+algorithm, which is implemented here.
 
 Lange (2022), evosax: JAX-based evolution strategies; Storn and Price (1997), differential evolution; Kennedy and
 Eberhart (1995), particle swarm; Such et al. (2017), a genetic algorithm.
@@ -28,18 +28,18 @@ from .firefly import Firefly
 from .population_config import EvosaxConfig
 from .random_keys import decoded
 
-#: The names that algorithms have in evosax.
+#: The algorithms' names in evosax.
 _IN_EVOSAX = {"differential-evolution": "DifferentialEvolution", "particle-swarm": "PSO", "genetic": "SimpleGA"}
 
 #: All algorithms.
 ALGORITHMS = (*_IN_EVOSAX, "firefly")
 
-#: Streams of random numbers: initial populations, and ask and tell of each generation.
+#: Random streams: initial populations, and ask and tell of each generation.
 _BEGIN, _ASK, _TELL = range(3)
 
 
 def import_algorithm(name: str) -> Any:
-    """The class of an algorithm; raises ImportError that names the extra to install."""
+    """The class of an algorithm; raises an ImportError that names the extra to install."""
     if name == "firefly":
         return Firefly
     try:
@@ -53,10 +53,10 @@ class Swarms(NamedTuple):
     """The populations of K puzzles.
 
     Attributes:
-      state: evosax's, with a leading axis K.
+      state: the state of evosax, with a leading axis K.
       givens: uint8[K, cells].
       seeds: uint32[K].
-      age: int32[K], generations in all populations, including initial ones.
+      age: int32[K], generations of all populations, including the initial ones.
       restarts: int32[K], populations after the first.
       best: int32[K], the lowest error so far.
       record: uint8[K, cells], the grid with this error.
@@ -76,7 +76,7 @@ class Swarms(NamedTuple):
 
 
 def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) -> Solution:
-    """Differential evolution or another algorithm on random keys; arguments as of ``annealing``.
+    """Differential evolution or another algorithm on random keys; arguments as in ``annealing``.
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: every member in every generation; ``errors``

@@ -1,6 +1,6 @@
 """The firefly algorithm (Yang 2009, Firefly Algorithms for Multimodal Optimization), with the interface of evosax.
 
-Every firefly moves towards each brighter one, further the nearer it is, and a little at random.
+Every firefly moves towards each brighter one, by a larger part of the way the nearer it is, and a little at random.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-#: The mean square distance, in each coordinate, of two random vectors in the unit cube.
+#: Mean squared distance per coordinate of two random vectors in the unit cube.
 _FAR = 1 / 6
 
 
@@ -30,11 +30,11 @@ class Swarm(NamedTuple):
 
 
 class Params(NamedTuple):
-    """Settings, as in Yang's paper, but for the distances: they are relative to that of random vectors.
+    """Settings, as in Yang's paper, except that distances are relative to that of random vectors.
 
     Attributes:
-      attraction: the part of the way to a brighter firefly nearby.
-      absorption: how fast attraction falls with the square of the distance.
+      attraction: share of the distance to a nearby brighter firefly that is moved.
+      absorption: rate at which attraction falls with the squared distance.
       noise: the width of random moves in the first generation.
       cooling: factor of this width from one generation to the next.
     """
@@ -49,8 +49,8 @@ class Firefly:
     """The algorithm, for vectors of any size whose initial values are from 0 to 1.
 
     Args:
-      population_size: number of fireflies; not needed, as populations are given.
-      solution: a vector, for its size; not needed either.
+      population_size: number of fireflies; unused, as populations are given.
+      solution: a vector of the right size; unused.
     """
 
     def __init__(self, population_size: int, solution: Array) -> None:
@@ -79,6 +79,6 @@ class Firefly:
         return members + swarm.noise * random, swarm
 
     def tell(self, key: Array, members: Array, fitness: Array, swarm: Swarm, params: Params) -> tuple[Swarm, Any]:
-        """The state after a population was evaluated, and no further metrics."""
+        """The state after a population was evaluated, and an empty dict of metrics."""
         del key
         return Swarm(members, fitness, swarm.noise * jnp.float32(params.cooling)), {}

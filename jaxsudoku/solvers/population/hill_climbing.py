@@ -23,16 +23,16 @@ from .neighbours import TRIPLE, best_swap, best_triple, better
 from .population_config import HillClimbingConfig
 from .random_keys import random_grids
 
-#: Streams of random numbers: triple swaps, and initial grids.
+#: Random streams: triple swaps, and initial grids.
 _TRIPLES, _GRIDS = np.uint32(0x14057B7E), np.uint32(0x2545F491)
 
 
 class Climbs(NamedTuple):
-    """The climbs of K puzzles.
+    """State of the climbs of K puzzles.
 
     Attributes:
       grids: uint8[cells, K].
-      free: bool[cells, K], where no digit is given.
+      free: bool[cells, K], cells without a given.
       seeds: uint32[K].
       steps: int32[K], steps in all climbs.
       level: int32[K], consecutive sideways steps.
@@ -58,7 +58,7 @@ class Climbs(NamedTuple):
 
 
 def hill_climbing(board: Board, puzzles: Array, key: Array, config: HillClimbingConfig, /) -> Solution:
-    """Steepest-ascent hill climbing with sideways moves and random restarts; arguments as of ``annealing``.
+    """Steepest-ascent hill climbing with sideways moves and random restarts; arguments as in ``annealing``.
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: initial grids, and the neighbours of every grid

@@ -1,9 +1,9 @@
-"""Neighbours of complete grids, all evaluated at once: one swap in a box, or three swaps in three boxes.
+"""Evaluates all neighbours of complete grids at once: one swap in a box, or three swaps in three boxes.
 
 Digits are bits of masks (``jaxsudoku.core.masks``). Two masks of every line give the change of the error for any single
 swap: the digits that the line holds once (lost if the swap removes one) and the digits that it lacks (gained if the
-swap adds one). Three swaps may affect the same line, so there each line is recombined from the digits that its boxes
-contribute, before and after.
+swap adds one). Three swaps may affect the same line, so for them each line is recombined from the digits that its
+boxes contribute, before and after.
 
 Grids are uint8[cells, K]: the batch is the last axis.
 """
@@ -29,18 +29,18 @@ from .boxes import box_of, boxes, lines, pairs
 #: Swaps in a triple.
 TRIPLE = 3
 
-#: Streams of random numbers: ties, and the draws of swaps.
+#: Random streams: ties, and the draws of swaps.
 _TIES, _DRAWS = np.uint32(0x5851F42D), np.uint32(0x9C8D4C57)
 
 _ALL = np.uint32(0xFFFFFFFF)
 
 
 class Best(NamedTuple):
-    """The best neighbour of each grid, a random one of equals.
+    """The best neighbour of each grid; ties are broken at random.
 
     Attributes:
       grids: uint8[cells, K]; undefined where a grid has no neighbour.
-      rise: int32[K], the rise of the error; more than any error where there is no neighbour.
+      rise: int32[K], the rise of the error; above any error where there is no neighbour.
       tried: int32[K], the number of neighbours.
     """
 
@@ -84,10 +84,10 @@ def rises(board: Board, grids: Array) -> Array:
 
 
 def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int) -> Best:
-    """The best of ``size`` neighbours with three swaps in three boxes; the other arguments as of ``best_swap``.
+    """The best of ``size`` neighbours with three swaps in three boxes; other arguments as in ``best_swap``.
 
-    A random swap of free cells is drawn in every box. The swaps of every three boxes make a neighbour; after all
-    triples new swaps are drawn. A box with fewer than two free cells has no swap, and its triples no neighbour.
+    A random swap of free cells is drawn in every box. Each triple of boxes gives one neighbour; after all triples new
+    swaps are drawn. A box with fewer than two free cells has no swap, and triples with it give no neighbour.
     """
     threes = _threes(board.side)
     draws = []
@@ -98,13 +98,13 @@ def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int
 
 
 def better(one: Best, other: Best) -> Best:
-    """The better of two neighbours, the first of equals; the numbers tried are added."""
+    """The better of two neighbours, the first in case of a tie; ``tried`` is added up."""
     grids = jnp.where(other.rise < one.rise, other.grids, one.grids)
     return Best(grids, jnp.minimum(one.rise, other.rise), one.tried + other.tried)
 
 
 def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes: np.ndarray) -> Best:
-    """The best neighbour for triples of boxes int32[T, 3] with one swap drawn in every box."""
+    """Draws one swap in every box; the best neighbour for triples of boxes int32[T, 3]."""
     swapped, able = _drawn(board, grids, free, seeds)
     parts = _parts(board)
     # the digits that each box contributes to each line that it meets, [limbs, lines, m, K]
@@ -120,7 +120,7 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
 
 
 def _brought(board: Board, grids: Array, cells: np.ndarray) -> Array:
-    """The digits in cells int32[*s, c], where an index past the last cell is empty: masks [limbs, *s, K]."""
+    """The set of digits in cells int32[*s, c]: masks [limbs, *s, K]. An index past the last cell is an empty cell."""
     bits = digit_masks(jnp.pad(grids, ((0, 1), (0, 0))), board.side)
     return any_of(slices(bits[:, cells], cells.ndim))
 
@@ -133,7 +133,7 @@ def _count(digits: Array) -> Array:
 def _drawn(board: Board, grids: Array, free: Array, seeds: Array) -> tuple[Array, Array]:
     """Applies a random swap in every box: the grids uint8[cells, K], and which boxes have a swap, bool[boxes, K]."""
     table = boxes(board)
-    low = np.uint32((1 << board.side.bit_length()) - 1)  # distinct lots within a box
+    low = np.uint32((1 << board.side.bit_length()) - 1)  # distinct random numbers within a box
     place = np.arange(1, board.side + 1, dtype=np.uint32)[:, None]
     lots = (mix(seeds + table[..., None].astype(np.uint32) * APART) & ~low) | place
     lots = jnp.where(free[table], lots, 0)
@@ -151,7 +151,7 @@ def _exchanged(grids: Array, here: Array, there: Array, axis: int) -> Array:
 
 
 def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Array, Array]:
-    """The index of the least allowed rise [N, K], a random one of equals, and that rise: int32[K] each."""
+    """The index of the smallest allowed rise [N, K], with ties broken at random, and this rise: int32[K] each."""
     number = np.arange(len(rise), dtype=np.uint32)[:, None]
     low = np.uint32((1 << len(rise).bit_length()) - 1)
     rise = fence(jnp.where(allowed, rise, jnp.iinfo(rise.dtype).max))
@@ -166,10 +166,10 @@ def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Arr
 
 
 class Parts(NamedTuple):
-    """The parts of lines that triples of boxes may change: a line, and those of its boxes that are in the triple.
+    """Parts of lines that triples of boxes may change; a part is a line and the subset of its boxes in the triple.
 
     Attributes:
-      meetings: int32[lines, m, c], the cells of a line in each of its boxes, filled up with the number of cells.
+      meetings: int32[lines, m, c], the cells of a line in each of its boxes, padded with the number of cells.
       lines: int32[S], the line of each part.
       moved: bool[S, m], the boxes of each part, among those of its line.
       of_threes: int32[T, lines], the part of each line that a triple changes.

@@ -14,7 +14,7 @@ from jaxsudoku.runtime.settings import Natural, Positive, Range, Share
 _WORDS = {"cpu": 128}
 _ACCELERATOR_WORDS = 16384
 
-#: Fewest puzzles annealed together: a sweep of fewer words takes as long.
+#: Minimum number of puzzles annealed together, as a sweep of fewer words takes as long.
 _LEAST = 16
 
 #: Organisms of 9x9 boards in a step, likewise.
@@ -25,7 +25,7 @@ _ACCELERATOR_ORGANISMS = 1 << 20
 _MEMBERS = {"cpu": 6400}
 _ACCELERATOR_MEMBERS = 1 << 18
 
-#: Most sweeps in a period, each with its own table of probabilities.
+#: Maximum number of sweeps in a period; each has its own table of probabilities.
 _LONGEST = 100_000
 
 
@@ -80,16 +80,16 @@ class EvolutionConfig(SolverConfig):
     Attributes:
       rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
         fixed.
-      variant: described, the algorithm as its author describes it; or printed, as a printed program runs: without
-        children, and a worker ages in every epoch in which it does not move, and never becomes younger.
+      variant: described, the algorithm as its author describes it; or printed, as in a printed listing: without
+        children; a worker's age grows in every epoch in which it does not move, and is never reset.
       organisms: grids in a hive.
       worker_share: the share of workers among them; the others are explorers.
       lifetime: epochs without improvement after which a worker is replaced by a random grid, 1,000 in the source;
         checked every 16 epochs.
       mistakes: probability that a worker moves to a neighbour that is not better.
       epochs: epochs of a hive.
-      restarts: further hives for a puzzle that is not solved, so 40 make 41 hives at most; the source's maxRestarts of
-        40 counts all hives, which is 39 here.
+      restarts: further hives for an unsolved puzzle; 40 restarts are up to 41 hives. The source's maxRestarts of 40
+        counts all hives and corresponds to 39 here.
       record: number of epochs whose lowest error so far is recorded in ``stats["history"]``.
       lanes: puzzles worked on together; None suits the machine.
     """
@@ -109,13 +109,13 @@ class EvolutionConfig(SolverConfig):
         super().__post_init__()
         if not (0 < self.worker_share < 1 and 1 <= self.workers < self.organisms):
             raise ValueError(
-                f"worker_share must leave one worker and one explorer at least of {self.organisms} organisms, "
+                f"worker_share must give at least one worker and one explorer of {self.organisms} organisms, "
                 f"not be {self.worker_share}"
             )
 
     @property
     def workers(self) -> int:
-        """How many organisms are workers."""
+        """The number of workers."""
         return round(self.organisms * self.worker_share)
 
     def resolve(self, board: Board, platform: str) -> EvolutionConfig:
@@ -163,7 +163,7 @@ class BestFirstSwapsConfig(SolverConfig):
     Attributes:
       rules: rules applied first until nothing changes: none, naked, singles or locked; cells that they fill are
         fixed.
-      budget: most grids explored; all of them are stored, 102 bytes each on 9x9.
+      budget: maximum number of grids explored; all of them are stored, 102 bytes each on 9x9.
       record: number of steps whose lowest error so far is recorded in ``stats["history"]``.
       lanes: puzzles worked on together; None suits the machine.
     """
@@ -189,7 +189,7 @@ class EvosaxConfig(SolverConfig):
       algorithm: differential-evolution, particle-swarm, genetic or firefly.
       population: members of a population.
       generations: generations after the initial population.
-      restarts: further populations for a puzzle that is not solved.
+      restarts: further populations for an unsolved puzzle.
       record: number of generations whose lowest error so far is recorded in ``stats["history"]``.
       lanes: puzzles worked on together; None suits the machine.
     """

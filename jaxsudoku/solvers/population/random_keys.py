@@ -1,4 +1,4 @@
-"""Random keys: one real number a cell, whose order within a box assigns its missing digits to its open cells.
+"""Random-key encoding: one real number per cell; their order within a box assigns missing digits to open cells.
 
 Any vector decodes to a grid that keeps the givens and holds every digit once in every box (Bean 1994, Genetic
 algorithms and random keys for sequencing and optimization). So optimizers of real vectors can search grids, and random
@@ -29,7 +29,7 @@ def decoded(board: Board, givens: Array, keys: Array) -> Array:
     Args:
       board: the board.
       givens: uint8[cells, K], 0 = open, no digit twice in a box.
-      keys: real or integer [cells, K]; those of given cells are ignored. Equal keys count in the order of cells.
+      keys: real or integer [cells, K]; keys of given cells are ignored, and equal keys are in the order of cells.
 
     Returns:
       uint8[cells, K].

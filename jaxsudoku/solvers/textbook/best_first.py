@@ -1,10 +1,10 @@
-"""Greedy best-first search over partly filled grids: the frontier node with the best heuristic value comes next.
+"""Greedy best-first search over partly filled grids: explores the frontier node with the best heuristic value next.
 
 The cost of the path so far is ignored. The children of a node are the legal digits of its most constrained cell. They
-differ in that cell, and so do all their descendants, so no grid is reached twice and no closed set is needed. With
-actions "any" they are the legal digits of every empty cell. Then a grid is reached by every order of its placements,
-and a closed set of explored nodes keeps it from being explored twice. A child that the rules refute, or that has an
-empty cell without a legal digit, does not enter the frontier.
+and their descendants differ in that cell, so no grid is reached twice and no closed set is needed. With actions "any"
+the children are the legal digits of every empty cell. Then a grid is reached by every order of its placements, and a
+closed set of explored nodes prevents exploring it twice. A child that the rules refute, or that has an empty cell
+without a legal digit, does not enter the frontier.
 
 Each puzzle has a frontier of fixed capacity, unordered; every step scans it for the best node.
 """
@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
     Attributes:
       value: int32, the heuristic value; the smallest is explored first.
-      age: int32, the node's serial number; of equal values the newest is explored first.
+      age: int32, the node's serial number; among equal values the newest is explored first.
       cell: int32, its most constrained cell.
       digits: bool[side], the legal digits of that cell; none for a solved node.
       nodes: uint32[words], the node.
@@ -49,14 +49,14 @@ class Entry(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """K searches.
+    """State of K searches.
 
     Attributes:
-      entries: [K, room], the frontier in its first ``size`` places.
+      entries: [K, room], the frontier, in the first ``size`` places.
       size: int32[K].
       born: int32[K], nodes that have entered the frontier, including the root; 0 before the first step.
       nodes: uint32[K, words], the root before the first step, then the node explored last.
-      closed: uint32[K, budget, words], the explored nodes; None with actions "cell", which reach no grid twice.
+      closed: uint32[K, budget, words], the explored nodes; None with actions "cell", which never reach a grid twice.
       explored: int32[K], nodes explored, including the root.
       solved: bool[K].
       full: bool[K], whether the frontier overflowed.
@@ -75,7 +75,7 @@ class Queue(NamedTuple):
 def best_first(board: Board, puzzles: Array, key: Array, config: BestFirstConfig, /) -> Solution:
     """Greedy best-first search over partly filled grids (Russell and Norvig, section 3.5).
 
-    Arguments and results as of ``depth_first``; ``key`` decides nothing. A puzzle whose queue is full is UNSOLVED.
+    Arguments and results as in ``depth_first``; ``key`` is not used. A puzzle whose frontier overflows is UNSOLVED.
     """
     lanes = config.resolve(board, "cpu").lanes
     return run(method(board, config), board, puzzles, key, rules=config.rules, lanes=lanes)
@@ -84,7 +84,7 @@ def best_first(board: Board, puzzles: Array, key: Array, config: BestFirstConfig
 def method(board: Board, config: BestFirstConfig) -> Method[Queue]:
     """Best-first search as a ``queue.Method``; a step explores one node and tests all of its children.
 
-    The first step tests the root alone.
+    The first step only tests the root.
     """
 
     def init(start: Start) -> Queue:
@@ -151,9 +151,9 @@ def _pop(queue: Queue) -> tuple[Array, Entry]:
 
 
 def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
-    """The node with each digit in its cell, uint32[K, side, words], and which of these exist, bool[K, side].
+    """The children of a node by digit, uint32[K, side, words], and which of them exist, bool[K, side].
 
-    At the first step the root is its own only child.
+    At the first step the only child is the root itself.
     """
     digit = jnp.arange(board.side, dtype=jnp.int32)
     placed = place(board, best.nodes[:, None], digit, best.cell[:, None])
@@ -162,7 +162,7 @@ def _children(board: Board, begun: Array, best: Entry) -> tuple[Array, Array]:
 
 
 def _placements(board: Board, begun: Array, best: Entry, node: Inspection) -> tuple[Array, Array]:
-    """As ``_children``, with a child for every digit in every cell, uint32[K, candidates, words], cell by cell."""
+    """``_children`` with a child for every digit in every cell, uint32[K, candidates, words], cell by cell."""
     cell, digit = jnp.divmod(jnp.arange(board.candidates, dtype=jnp.int32), board.side)
     placed = place(board, best.nodes[:, None], digit, cell)
     children = jnp.where(begun[:, None, None], placed, best.nodes[:, None])
@@ -172,9 +172,9 @@ def _placements(board: Board, begun: Array, best: Entry, node: Inspection) -> tu
 
 
 def _close(queue: Queue, closed: Array, popped: Array) -> Queue:
-    """Adds the nodes just explored, bool[K], to the closed sets, and takes known nodes out of frontiers.
+    """Adds the nodes just explored, ``popped`` bool[K], to the closed sets, and removes known nodes from frontiers.
 
-    Known nodes are taken out only until the best entry of each frontier is new.
+    Known nodes are removed only until the best entry of each frontier is new.
     """
     lane, number = jnp.arange(len(popped)), jnp.arange(closed.shape[1], dtype=jnp.int32)
     closed = closed.at[lane, jnp.where(popped, queue.explored - 1, len(number))].set(queue.nodes, mode="drop")
@@ -195,7 +195,7 @@ def _close(queue: Queue, closed: Array, popped: Array) -> Queue:
 
 
 def _entries(board: Board, config: BestFirstConfig, node: Inspection) -> tuple[Entry, Array]:
-    """Entries for inspected nodes, without their ages, and whether the nodes may lead to a solution, bool[K]."""
+    """Entries of inspected nodes, without ages, and whether the nodes may lead to a solution, bool[K]."""
     cell = first_cell(node.empty, node.counts)
     digits = digits_in(board, node.legal, cell) & ~node.solved[:, None]
     if config.heuristic == "most-constrained":
@@ -217,16 +217,16 @@ def _first_digits(legal: Array) -> Array:
 
 
 def _push(queue: Queue, popped: Array, hole: Array, left: Array, born: Entry, enter: Array, turn: Array) -> Entry:
-    """Adds children to the frontier: the first in the place of the entry taken out, the others at the end.
+    """Adds children to the frontier: the first in the place of the removed entry, the others at the end.
 
     Args:
       queue: the searches.
-      popped: bool[K], whether an entry was taken out.
+      popped: bool[K], whether an entry was removed.
       hole: int32[K], its place.
       left: int32[K], entries left.
       born: the children, [K, side].
       enter: bool[K, side], which of them enter.
-      turn: int32[K, side], how many enter up to each.
+      turn: int32[K, side], the number that enter up to and including each.
     """
     room = queue.entries.age.shape[1]
     lane = jnp.arange(len(hole))

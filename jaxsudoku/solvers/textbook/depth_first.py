@@ -2,13 +2,13 @@
 
 The state of a search is the path from the root to the current node, each node with its unexplored children.
 
-With actions "any" a grid can be reached by every order of its placements, but must be explored once. A table of visited
-grids is not needed: once a node's child by some placement has been explored, so has every grid below the node that
-contains this placement. So a placement tried at a node is banned below the node's later children.
+With actions "any" a grid can be reached by every order of its placements, but should be explored once. No table of
+visited grids is needed: once the child of a node by some placement has been explored, so has every grid below the node
+that contains this placement. So a placement tried at a node is banned below the node's later children.
 
-With rules a banned placement may also be deduced. Then the grid was explored before, and the search leaves it at once.
-This is correct because the rules reach the same result in any order, unless they find a contradiction. A placement that
-the rules refuted is banned like any other, as no solution below contains it.
+With rules a banned placement may also be deduced. Then the grid was explored before, and the search backtracks. This is
+correct because the rules reach the same result in any order, unless they find a contradiction. A placement that the
+rules refuted is banned like any other, as no solution below contains it.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .textbook_config import DepthFirstConfig
 
 
 class Frame(NamedTuple):
-    """Nodes of paths, [K, ...] or [K, depth, ...].
+    """Nodes on the paths, [K, ...] or [K, depth, ...].
 
     Attributes:
       nodes: uint32[words], the node.
       legal: uint32[words], its legal placements; None with actions "cell", which do not use them.
-      pending: uint32[words], those not yet explored; at least one.
+      pending: uint32[words], its placements that are not explored yet; at least one.
     """
 
     nodes: Array
@@ -45,18 +45,18 @@ class Frame(NamedTuple):
 
 
 class Path(NamedTuple):
-    """K searches.
+    """State of K searches.
 
     Attributes:
       frames: [K, cells], the nodes of the path that have unexplored children.
       depth: int32[K], the number of frames.
       nodes: uint32[K, words], the next node; of a finished search the last one.
-      banned: uint32[K, words], placements below which everything was explored; None with actions "cell".
+      banned: uint32[K, words], placements with fully explored subtrees; None with actions "cell".
       seeds: uint32[K].
       steps: int32[K].
       explored: int32[K], nodes explored, including the root.
       solved: bool[K].
-      refuted: bool[K], whether everything was explored.
+      refuted: bool[K], whether all nodes were explored.
     """
 
     frames: Any
@@ -73,7 +73,7 @@ class Path(NamedTuple):
 def depth_first(board: Board, puzzles: Array, key: Array, config: DepthFirstConfig, /) -> Solution:
     """Depth-first graph search over partly filled grids (Russell and Norvig, Artificial Intelligence, section 3.4).
 
-    Pure; to be jitted with ``board`` and ``config`` static.
+    Pure; jit it with ``board`` and ``config`` static.
 
     Args:
       board: the board.
@@ -116,7 +116,7 @@ def method(board: Board, config: DepthFirstConfig) -> Method[Path]:
         frame = select(deeper, here, above)
         digit, cell = _first_child(board, config, frame, noise)
         left = frame.pending & ~literal(board, digit, cell)
-        # a node whose last child this is leaves the path
+        # a node leaves the path with its last child
         more = left.any(axis=1)
         to = jnp.where(more & (at >= 0), at, board.cells)
         frames = jax.tree.map(
@@ -161,13 +161,13 @@ def _first_child(board: Board, config: DepthFirstConfig, frame: Frame, noise: Ar
     pending = unpacked(board, frame.pending)
     rank = jnp.zeros((len(noise), 1, 1), jnp.uint32)
     if config.order == "random":
-        rank = _drawn(~noise, pending.shape[1:])  # other numbers than those that drew the cell
+        rank = _drawn(~noise, pending.shape[1:])  # independent of the numbers that drew the cell
     elif config.order == "sorted" and frame.legal is not None:  # otherwise all pending placements are in one cell
         rank = unpacked(board, frame.legal).sum(axis=1, keepdims=True, dtype=jnp.uint32)
     return first_placement(pending, rank)
 
 
 def _drawn(noise: Array, shape: tuple[int, ...]) -> Array:
-    """Random numbers from each node's noise: uint32[K] to uint32[K, *shape]."""
+    """Random numbers from each node's seed: uint32[K] to uint32[K, *shape]."""
     number = np.arange(1, np.prod(shape) + 1, dtype=np.uint32).reshape(shape) * APART
     return mix(noise.reshape(-1, *(1,) * len(shape)) ^ number)

@@ -1,4 +1,4 @@
-"""Elimination of candidates, alone or with a search behind it."""
+"""Elimination of candidates, optionally followed by a search."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .textbook_config import EliminationConfig
 def elimination(board: Board, puzzles: Array, key: Array, config: EliminationConfig, /) -> Solution:
     """Elimination of candidates, then optionally a search that eliminates at every node.
 
-    Arguments and results as of ``depth_first``. A puzzle that elimination alone leaves open is UNSOLVED, with 1
-    iteration.
+    Arguments and results as in ``depth_first``. Without a search, a puzzle that elimination leaves open is UNSOLVED,
+    with 1 iteration.
     """
     if config.then == "depth-first":
         return depth_first(board, puzzles, key, config.depth_first)

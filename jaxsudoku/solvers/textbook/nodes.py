@@ -1,8 +1,8 @@
 """Nodes of the textbook searches: partly filled grids and their legal placements.
 
-A node is packed as its candidates, uint32[words]: a filled cell has its digit alone, an empty cell the candidates that
-the rules have left, or every digit if no rules run. Sets of placements (a digit in a cell) are packed in the same way.
-The axis of nodes comes first here, as searches gather nodes from paths and queues.
+A node is packed as its candidates, uint32[words]: a filled cell has only its digit; an empty cell has the candidates
+left by the rules, or every digit without rules. Sets of placements (a digit in a cell) are packed in the same way. The
+axis of nodes comes first here, as searches gather nodes from paths and queues.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Inspection(NamedTuple):
       filled: uint32[K, words], the placements of filled cells.
       empty: bool[K, cells], the cells that are not filled.
       counts: uint32[K, cells], the number of legal digits of each cell.
-      dead: bool[K], whether the rules refute the node; they may not notice yet that a cell has no legal digit.
+      dead: bool[K], whether the rules refute the node; False is possible although a cell has no legal digit.
       solved: bool[K], whether the grid is complete and correct.
     """
 
@@ -103,7 +103,7 @@ def grids(board: Board, filled: Array) -> Array:
 
 
 def literal(board: Board, digit: Array, cell: Array) -> Array:
-    """A placement alone, packed; digits from 0 and cells int32[*b] to uint32[*b, words]."""
+    """Packs a single placement; digits from 0 and cells int32[*b] to uint32[*b, words]."""
     return one_candidate(digit * board.cells + cell, board)
 
 
@@ -113,16 +113,16 @@ def in_cell(board: Board, cell: Array) -> Array:
 
 
 def place(board: Board, nodes: Array, digit: Array, cell: Array) -> Array:
-    """The nodes uint32[*b, words] with a digit, from 0, placed in a cell; no rule runs."""
+    """Places digits, from 0, in cells of nodes uint32[*b, words]; applies no rules."""
     return nodes & (~in_cell(board, cell) | literal(board, digit, cell))
 
 
 def first_cell(among: Array, rank: Array) -> Array:
-    """The cell of least rank among those allowed, the first of equal ones.
+    """The allowed cell of lowest rank, the first in case of a tie.
 
     Args:
-      among: bool[K, cells], the cells allowed.
-      rank: uint32[K, cells]; the lowest bits give way to cell numbers, so ranks must fit the bits above them.
+      among: bool[K, cells], the allowed cells.
+      rank: uint32[K, cells]; shares a word with the cell's number, so it must leave room for the bits of one.
 
     Returns:
       int32[K].
@@ -131,7 +131,7 @@ def first_cell(among: Array, rank: Array) -> Array:
 
 
 def first_placement(among: Array, rank: Array) -> tuple[Array, Array]:
-    """The placement of least rank among bool[K, side, cells], cell by cell: its digit and cell, int32[K] each."""
+    """The lowest-ranked placement of ``among`` bool[K, side, cells], ties cell by cell: digit, cell, int32[K] each."""
     size, side, cells = among.shape
     number = np.arange(side, dtype=np.uint32)[:, None] + np.arange(cells, dtype=np.uint32) * side
     rank = jnp.broadcast_to(rank, among.shape).reshape(size, -1)

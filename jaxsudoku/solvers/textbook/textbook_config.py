@@ -9,16 +9,16 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import Rules, SearchRules, SolverConfig, fitting_lanes
 from jaxsudoku.runtime.settings import Positive
 
-#: Puzzles of a 9x9 board that are searched together, and fewest on any board.
+#: Puzzles searched together on 9x9, and the minimum on any board.
 _PATHS = {"cpu": 32, "accelerator": 8192, "least": 32}
 
-#: The same of best-first search, which looks at all children of a node at once.
+#: The same for best-first search, which evaluates all children of a node at once.
 _QUEUES = {"cpu": 16, "accelerator": 1024, "least": 4}
 
-#: The same where these are the placements in all cells.
+#: The same for best-first search with actions "any".
 _WIDE_QUEUES = {"cpu": 4, "accelerator": 64, "least": 1}
 
-#: The cells whose legal digits are the children of a node.
+#: The cells whose legal digits are a node's children.
 Actions = Literal["cell", "any"]
 
 
@@ -37,7 +37,7 @@ class DepthFirstConfig(SolverConfig):
         digits first, then by their numbers.
       actions: a node's children: the legal digits of the first empty cell (cell), or of every empty cell (any). With
         any each grid is explored once although many paths lead to it, and a budget is required.
-      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the one
+      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the ones
         before it. With none a digit is legal if it clashes with no filled cell.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       lanes: puzzles searched together; None suits the machine.
@@ -72,7 +72,7 @@ class BestFirstConfig(SolverConfig):
         in all empty cells together (remaining).
       actions: a node's children: the legal digits of its most constrained cell (cell), or of every empty cell (any).
         With any each grid is explored once although many paths lead to it, and a budget is required.
-      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the one
+      rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the ones
         before it. With none a digit is legal if it clashes with no filled cell.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       room: capacity of a puzzle's frontier in nodes; a puzzle whose frontier overflows is left UNSOLVED.
@@ -101,9 +101,9 @@ class EliminationConfig(SolverConfig):
     """Settings of ``elimination``.
 
     Attributes:
-      rules: rules applied until nothing changes: naked, singles or locked, each including the one before it.
-      then: what follows if a puzzle is still open: nothing (none), or the search depth-first or best-first in the cell
-        with fewest candidates, with the same elimination at every node.
+      rules: rules applied until nothing changes: naked, singles or locked, each including the ones before it.
+      then: the search for puzzles that are still open: none, depth-first or best-first, on the cell with fewest
+        candidates, with the same elimination at every node.
       heuristic: the value of a node of best-first search, as in ``best-first``.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       room: capacity of a puzzle's frontier in nodes, for best-first; a puzzle whose frontier overflows is left
@@ -125,12 +125,12 @@ class EliminationConfig(SolverConfig):
 
     @property
     def depth_first(self) -> DepthFirstConfig:
-        """The settings of the depth-first search behind it."""
+        """The settings of the depth-first search that follows."""
         return DepthFirstConfig(order="sorted", rules=self.rules, budget=self.budget, lanes=self.lanes)
 
     @property
     def best_first(self) -> BestFirstConfig:
-        """The settings of the best-first search behind it."""
+        """The settings of the best-first search that follows."""
         return BestFirstConfig(
             heuristic=self.heuristic, rules=self.rules, budget=self.budget, room=self.room, lanes=self.lanes
         )

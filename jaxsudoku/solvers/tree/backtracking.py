@@ -1,8 +1,8 @@
 """Moves of roots between searches: new attempts, backtracking, cells with one candidate.
 
-A search moves its root along its tree as far as it has explored it well, and pushes the alternatives on the lane's
-stack: the position without the digits tried or refuted. A refuted root pops the stack. So the search is complete: with
-enough budget a puzzle is solved or proven to have no solution.
+A search moves its root along the well-explored part of its tree, and pushes the alternatives on the lane's stack: the
+position without the digits tried or refuted. A refuted root pops the stack. So the search is complete: with enough
+budget a puzzle is solved or proven to have no solution.
 
 The rules are not applied to positions on the stack. A root that leaves its tree is pushed, and popped by the next step.
 """
@@ -24,9 +24,9 @@ from .tree_config import SearchConfig
 
 
 class Roots:
-    """The moves of roots on a board, by settings and a key.
+    """Moves of roots between searches.
 
-    With seeds uint32[K] there is one search of each root, whatever the budget, and no move before it.
+    With seeds uint32[K] each root is searched once, whatever the budget, without a move before it.
     """
 
     def __init__(self, board: Board, config: SearchConfig, key: Array, seeds: Array | None = None) -> None:
@@ -48,9 +48,9 @@ class Roots:
         return (spent >= budget) & ~lanes.state.solved if budget else jnp.zeros(lanes.evaluated.shape, bool)
 
     def forced(self, lanes: Lanes) -> Array:
-        """The digit of a cell with one candidate, else -1: int32[K]; only rules "none" leave such cells.
+        """The digit of a cell with one candidate, else -1: int32[K]; such cells are left only by rules "none".
 
-        A search without proofs makes such a move as any other.
+        A search without proofs treats such moves like any other.
         """
         if self.config.rules != "none" or not self.config.proves or self._seeds is not None:
             return jnp.full(lanes.puzzle.shape, -1, jnp.int32)
@@ -64,18 +64,18 @@ class Roots:
         return lanes.live & ~over
 
     def done(self, lanes: Lanes) -> Array:
-        """Whether a puzzle is over: bool[K]."""
+        """Whether a lane's puzzle is finished: bool[K]."""
         refuted = lanes.state.refuted & (lanes.depth == 0)
         spent = self.over_budget(lanes) & (lanes.attempt == self.config.restarts)
         resting = ~lanes.work.busy & ~lanes.searching & ~lanes.fresh
         return lanes.live & resting & (lanes.state.solved | refuted | spent)
 
     def active(self, lanes: Lanes) -> Array:
-        """Whether a lane has a puzzle that is not over: bool[K]."""
+        """Whether a lane has an unfinished puzzle: bool[K]."""
         return lanes.live & ~self.done(lanes)
 
     def next(self, lanes: Lanes) -> Lanes:
-        """Gives roots that are to be evaluated, or to move first, to the lanes between two searches."""
+        """Gives lanes between two searches their next roots, to be evaluated or to make a forced move first."""
         between = self.active(lanes) & ~lanes.work.busy & ~lanes.searching
         spent, forced = between & ~lanes.fresh & self.over_budget(lanes), self.forced(lanes)
         again = spent & (lanes.attempt < self.config.restarts)
@@ -110,7 +110,7 @@ class Roots:
         )
 
     def _begin(self, lanes: Lanes, anew: Array) -> Array:
-        """The packed candidates of new attempts, under a random symmetry after the first."""
+        """The packed candidates of new attempts; attempts after the first use a random symmetry."""
         if not self.config.restarts:
             return lanes.origin
 
@@ -122,7 +122,7 @@ class Roots:
         return lax.cond((anew & (lanes.attempt > 0)).any(), turned, lambda: lanes.origin)
 
     def symmetries(self, lanes: Lanes) -> symmetry.Symmetry:
-        """The symmetries of attempts; the identity for the first."""
+        """The symmetries of attempts: the identity for the first, random ones after it."""
 
         def drawn(puzzle: Array, attempt: Array) -> symmetry.Symmetry:
             return symmetry.sample(jax.random.fold_in(jax.random.fold_in(self.key, puzzle), attempt), self.board)

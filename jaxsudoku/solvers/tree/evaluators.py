@@ -1,7 +1,7 @@
 """Evaluators: value and prior of positions, by a network or by rollouts.
 
-An evaluator is a few pure functions of positions and of what a network said of them. ``simulation`` applies the rules,
-asks the network, and plays rollouts, a step of each lane at a time; so an evaluator holds no loop.
+An evaluator is a few pure functions of positions and of a network's outputs for them. ``simulation`` applies the rules,
+calls the network, and plays rollouts, one step of each lane at a time; so an evaluator has no loop.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Evaluation(NamedTuple):
 
     Attributes:
       state: the positions, with the cell that moves fill.
-      logits: float32[B, moves], of the digits in that cell, or of all placements; ``ABSENT`` for illegal ones.
+      logits: float32[B, moves], for the digits in that cell, or for all placements; ``ABSENT`` for illegal ones.
       value: float32[B], from ``lowest`` to 1.
     """
 
@@ -41,13 +41,13 @@ class Evaluation(NamedTuple):
 
 
 class View(NamedTuple):
-    """What is known of B positions when they are evaluated.
+    """Inputs of an evaluation of B positions.
 
     Attributes:
       state: the positions.
       choices: bool[B, side, cells], the legal digits of open cells.
-      asked: bool[B], whether the network has looked at them.
-      outputs: the network's outputs; elsewhere logits of 0 and log-odds of 0. None without a network.
+      asked: bool[B], whether the network was called for them.
+      outputs: the network's outputs; where it was not called, logits of 0 and log-odds of 0. None without a network.
     """
 
     state: env.State
@@ -56,23 +56,23 @@ class View(NamedTuple):
     outputs: Outputs | None
 
     def logits(self, policy: Array) -> Array:
-        """The logits [B, side, cells] of the digits in the cells, of legal ones: float32[B, side]."""
+        """The logits, of ``policy`` [B, side, cells], of the legal digits in the positions' cells: float32[B, side]."""
         cell = self.state.cell[:, None, None]
         logits = jnp.take_along_axis(policy, cell, axis=2)[:, :, 0]
         return masked_logits(logits, jnp.take_along_axis(self.choices, cell, axis=2)[:, :, 0])
 
 
 class Evaluator(NamedTuple):
-    """How positions are evaluated.
+    """The functions of an evaluator.
 
     Attributes:
       looker: the network; None without one.
-      spares: (positions, their choices, whether they are on a rollout) to bool[B], those that need no look.
-      read: views to evaluations; of positions that start a rollout the value may be that of the network alone.
-      place: a step of the rollouts by which all evaluated positions are played to their ends: (views, the policy of the
-        position where it began float32[B, side, cells] or None, seeds) to placements int32[B]; None without rollouts.
-      keeps_policy: whether rollouts need this policy, rather than looks of their own.
-      value: (evaluations before a rollout, its end) to the values float32[B].
+      spares: (positions, their choices, whether they are on a rollout) -> bool[B], positions that need no network call.
+      read: views -> evaluations; for positions that start a rollout the value may be that of the network alone.
+      place: one step of the rollouts that complete all evaluated positions: (views, the policy at the start of the
+        rollout float32[B, side, cells] or None, seeds) -> placements int32[B]; None without rollouts.
+      keeps_policy: whether rollouts use the policy at their start instead of further network calls.
+      value: (evaluations before a rollout, its end) -> the values float32[B].
     """
 
     looker: Looker | None
@@ -83,12 +83,12 @@ class Evaluator(NamedTuple):
     value: Callable[[Evaluation, env.State], Array] = lambda before, end: before.value
 
 
-#: The probability from which the rule "either" takes the surest cell.
+#: Minimum probability for which the rule "either" takes the surest cell.
 _CERTAIN = 0.99
 
 
 def looker_of(config: GuidedConfig | McgsConfig, network: Network, votes: int = 1) -> Looker:
-    """How a network looks, by the resolved settings of a search."""
+    """The ``Looker`` of a network for the resolved settings of a search."""
     iterations = iterations_of(network)
     sure = config.sure if config.sure < 1 else math.inf
     halt = Halt(config.depth or iterations, sure) if iterations else None
@@ -98,7 +98,7 @@ def looker_of(config: GuidedConfig | McgsConfig, network: Network, votes: int = 
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluator:
     """Evaluates by a network, and by rollouts with its policy if ``config.value`` asks for them.
 
-    Without such rollouts every position is completed by the policy of its look, if ``config.complete`` is set.
+    Without such rollouts, if ``config.complete`` is set, every position is completed with the policy of its evaluation.
     """
     plays, surest, completes = config.plays, config.rollout == "surest", config.completes
     as_study = isinstance(config, AlphaSudokuConfig) and config.formula == "study"
@@ -119,7 +119,7 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluato
             policy = 0 * policy
         if config.value in ("network", "both") and view.outputs is not None:
             value = jax.nn.sigmoid(view.outputs.value)
-        if as_study:  # normalised over all digits that the network considers, legal or not
+        if as_study:  # normalised over all of the network's digits, legal or not
             likely = view.logits(jax.nn.log_softmax(policy, axis=1))
             logits = jnp.where(view.asked[:, None], likely, view.logits(0 * policy))
         else:
@@ -150,7 +150,7 @@ def _policy(view: View) -> Array:
     return jnp.zeros(view.choices.shape, jnp.float32) if view.outputs is None else view.outputs.policy
 
 
-#: Separates the noise of rollouts from that of the root.
+#: Random stream of rollouts, separate from the noise at the root.
 _ROLLOUT = np.uint32(0x51ED270B)
 
 
@@ -160,7 +160,7 @@ def gumbel_noise(board: Board, seed: Array) -> Array:
 
 
 def lowest(config: GuidedConfig | MctsConfig) -> float:
-    """The value of a position without a solution; a solved one has 1."""
+    """The value of a position without a solution; that of a solved one is 1."""
     return -1.0 if config.reward == "signed" else 0.0
 
 
@@ -170,7 +170,7 @@ def terminal_value(board: Board, config: GuidedConfig | MctsConfig, state: env.S
 
 
 def _scaled(config: GuidedConfig | MctsConfig, value: Array) -> Array:
-    """A value from 0 to 1 on the scale of the settings."""
+    """Converts a value from 0 to 1 to the scale of the settings."""
     return lowest(config) + (1 - lowest(config)) * value
 
 
@@ -201,7 +201,7 @@ def choose_cell(rule: str, choices: Array, policy: Array) -> Array:
 
 
 def by_rollouts(board: Board, config: MctsConfig) -> Evaluator:
-    """Evaluates by random rollouts, which fill a cell with fewest candidates at every move."""
+    """Evaluates by random rollouts, which fill a cell with fewest candidates at every step."""
 
     def read(view: View) -> Evaluation:
         legal = jnp.take_along_axis(view.choices, view.state.cell[:, None, None], axis=2)[:, :, 0]
@@ -242,7 +242,7 @@ def random_placement(choices: Array, seed: Array) -> Array:
 
 
 def surest_placement(choices: Array, policy: Array, seed: Array) -> Array:
-    """The step of a rollout that takes the surest digit.
+    """A step of a rollout that places the most probable digit.
 
     Args:
       choices: bool[B, side, cells], the legal digits of open cells.
@@ -250,7 +250,7 @@ def surest_placement(choices: Array, policy: Array, seed: Array) -> Array:
       seed: uint32[B].
 
     Returns:
-      placements int32[B]: of a random cell with one legal digit, or else the most probable one of all open cells.
+      placements int32[B]: in a random cell with one legal digit, or else the most probable one of all open cells.
     """
     size = len(choices)
     opened = choices.any(axis=1, keepdims=True)
@@ -275,12 +275,12 @@ def _reward(board: Board, config: GuidedConfig | MctsConfig, end: env.State) -> 
 
 @functools.lru_cache(maxsize=32)
 def _keys(board: Board) -> np.ndarray:
-    """Random words, one for each value of each byte of a packed position: uint32[4 words, 256]."""
+    """Random words for Zobrist hashing, one for each value of each byte of a packed position: uint32[4 words, 256]."""
     return np.random.default_rng(0x5EED).integers(0, 2**32, (4 * board.words, 256), np.uint32)
 
 
 def hash_nodes(board: Board, nodes: Array) -> Array:
-    """A Zobrist hash of packed candidates uint32[K, words], a table for each byte instead of each bit: uint32[K]."""
+    """A Zobrist hash of packed candidates uint32[K, words], with tables for bytes instead of bits: uint32[K]."""
     parts = (nodes[:, :, None] >> np.arange(0, 32, 8, dtype=np.uint32)) & 0xFF
     drawn = jnp.asarray(_keys(board))[np.arange(4 * board.words), parts.reshape(len(nodes), -1)]
     return lax.reduce(drawn, np.uint32(0), lax.bitwise_xor, (1,))

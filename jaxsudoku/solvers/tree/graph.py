@@ -2,8 +2,8 @@
 
 After Czech, Korus and Kersting (2020), "Monte-Carlo Graph Search for AlphaZero", arXiv 2012.11045, batched over K
 lanes. A move places any digit in any cell, so many orders reach the same position. Transpositions are found by a
-Zobrist hash of the candidates, then compared in full. Edges have visits and values of their own; where the value of an
-edge is out of date, the difference to its node is backed up instead of descending further.
+Zobrist hash of the candidates, then compared in full. Edges have their own visits and values; if the value of an edge
+is out of date, the difference to its node is backed up instead of descending further.
 
 A node is refuted when all candidates of some cell lead to refuted nodes; this is backed up through all parents.
 """
@@ -29,9 +29,9 @@ from .lanes import Lanes
 from .simulation import Found, Search, Selected
 from .tree_config import McgsConfig
 
-#: Odds of placements are clipped to between 1 / this and this.
+#: Odds of placements are clipped to [1 / this, this].
 _SUREST = 1e3
-#: Added to the logits of one cell's placements, so that they come before all others.
+#: Added to the logits of one cell's placements, so that they rank before all others.
 _FIRST = 100.0
 
 
@@ -67,12 +67,12 @@ class Graph(NamedTuple):
     hits: Array
 
 
-#: (lanes after a search, which of them bool[K], seeds uint32[K]) to the lanes' records.
+#: (lanes after a search, which of them bool[K], seeds uint32[K]) -> the lanes' records.
 Record = Callable[[Lanes, Array, Array], Any]
 
 
 class Path(NamedTuple):
-    """The path of a simulation: nodes and edges int32[K, D], its length, the current node, whether it continues."""
+    """The path of a simulation: nodes and edges int32[K, D], its length, the current node, and whether it continues."""
 
     nodes: Array
     edges: Array
@@ -88,7 +88,7 @@ class Path(NamedTuple):
 
 
 class At(NamedTuple):
-    """Where a position belongs: the end of a path, or nowhere, where the value of an edge is corrected."""
+    """The place of a position: the end of a path, or none if the value of an edge is corrected."""
 
     path: Path
     corrected: Array
@@ -96,7 +96,7 @@ class At(NamedTuple):
 
 
 def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluator:
-    """Evaluates by a network; the logits are those of all placements, float32[B, side * cells]."""
+    """Evaluates by a network, with logits for all placements, float32[B, side * cells]."""
 
     def read(view: View) -> Evaluation:
         policy = jnp.zeros(view.choices.shape) if view.outputs is None else view.outputs.policy
@@ -110,7 +110,7 @@ def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluator:
 
 
 def search(board: Board, config: McgsConfig, record: Record | None = None) -> Search:
-    """A search of graphs; ``record`` keeps what it needs of every search."""
+    """Monte-Carlo graph search; ``record`` updates the records after every search."""
     nodes, edges = config.simulations + 1, min(max(config.placements, board.side), board.candidates)
 
     def empty(width: int) -> Graph:
@@ -194,7 +194,7 @@ def search(board: Board, config: McgsConfig, record: Record | None = None) -> Se
 
 
 def _same(board: Board, config: McgsConfig, graph: Graph, state: env.State) -> tuple[Array, Array]:
-    """The node int32[K] that holds a position already, and whether there is one, bool[K]."""
+    """The existing node int32[K] of a position, and whether there is one, bool[K]."""
     no = jnp.zeros(len(graph.size), bool)
     if not config.transpositions:
         return jnp.zeros_like(graph.size), no
@@ -206,7 +206,7 @@ def _same(board: Board, config: McgsConfig, graph: Graph, state: env.State) -> t
 
 
 def best(graph: Graph) -> Array:
-    """The most visited of the root's open edges, of equal ones the highest prior: int32[K]."""
+    """The most visited of the root's open edges, ties by the highest prior: int32[K]."""
     score = graph.edge_visits[:, 0].astype(jnp.float32) + graph.prior[:, 0] / 2
     return jnp.argmax(jnp.where(open_edges(graph, 0), score, -1.0), axis=1).astype(jnp.int32)
 
@@ -223,7 +223,7 @@ def open_edges(graph: Graph, node: Array | int) -> Array:
 
 
 def _descend(config: McgsConfig, graph: Graph, lane: Array, playing: Array) -> tuple[Path, Array, Array]:
-    """The path to an unvisited edge or to one that is out of date, whether it is the latter, and the correction."""
+    """Descends to an unvisited or outdated edge; returns the path, whether the edge is outdated, and the correction."""
     most = graph.hash.shape[1]
 
     def choice(here: Array) -> Array:
@@ -281,7 +281,7 @@ def _back_up(graph: Graph, path: Path, lane: Array, playing: Array, value: Array
 
 
 def _put(board: Board, graph: Graph, evaluation: Evaluation, index: Array, there: Array) -> Graph:
-    """Stores evaluated positions as nodes ``index`` int32[K], in the lanes ``there`` bool[K]."""
+    """Stores evaluated positions as the nodes ``index`` int32[K], in the lanes ``there`` bool[K]."""
     lane = jnp.arange(len(index), dtype=jnp.int32)
     target = jnp.where(there, index, graph.hash.shape[1])
     state = evaluation.state
@@ -333,7 +333,7 @@ def _prove(board: Board, graph: Graph, which: Array) -> Graph:
 
 
 def _moved(board: Board, lanes: Lanes, which: Array) -> Lanes:
-    """The lanes whose roots moved: to an answer, if there is one, else by the best placement."""
+    """Moves the roots of lanes: to an answer, if there is one, else by the best placement."""
     graph: Graph = lanes.tree
     lane = jnp.arange(len(graph.size), dtype=jnp.int32)
     solved, refuted = which & lanes.found, which & ~lanes.found & graph.state.refuted[:, 0]

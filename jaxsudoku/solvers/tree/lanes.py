@@ -1,4 +1,4 @@
-"""The state of K puzzles that are searched together."""
+"""State of K puzzles that are searched together, one per lane."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jaxsudoku.runtime.operations import select
 from ..looks import Pool
 from .evaluators import Evaluation
 
-#: What a lane's position is to have next: nothing, the rules, or its evaluation.
+#: The next stage of a lane's position: none, the rules, or evaluation.
 NOTHING, RULES, LOOK = 0, 1, 2
 
 
 class Work(NamedTuple):
-    """The positions at hand, one a lane.
+    """The current positions, one per lane.
 
     Attributes:
       stage: int8[K], NOTHING, RULES or LOOK.
@@ -26,11 +26,11 @@ class Work(NamedTuple):
       state: the positions after the rules.
       seed: uint32[K], of the randomness here.
       rooted: bool[K], whether the position to be evaluated is a root.
-      rolling: bool[K], whether the position lies on a rollout.
-      before: where rolling, the evaluation of the position where the rollout began.
+      rolling: bool[K], whether the position is on a rollout.
+      before: where rolling, the evaluation of the position at the start of the rollout.
       iterations: int32[K], grids evaluated for this evaluation so far.
       calls: int32[K], calls of the network, likewise.
-      at: where the position belongs in the tree, as the search has it.
+      at: the position's place in the tree, ``Search.at``.
     """
 
     stage: Array
@@ -46,12 +46,12 @@ class Work(NamedTuple):
 
     @property
     def busy(self) -> Array:
-        """bool[K], whether a position is at hand."""
+        """bool[K], whether lanes have a current position."""
         return self.stage != NOTHING
 
 
 class Lanes(NamedTuple):
-    """K puzzles.
+    """State of K puzzles.
 
     Attributes:
       root: the roots and, where ``evaluated``, their evaluations; a solution that was found is a solved root.
@@ -63,24 +63,24 @@ class Lanes(NamedTuple):
       attempt: int32[K], attempts before this one.
       spent: int32[K], grids evaluated in this attempt.
       iterations: int32[K], grids evaluated in all attempts.
-      changes: int32[K], changes of the grid that is looked at in all attempts: the grids evaluated, the nodes expanded
-        and the moves of the root.
+      changes: int32[K], changes of the current grid in all attempts: grids evaluated, nodes expanded and moves of the
+        root.
       calls: int32[K], positions evaluated by the network in all attempts.
       searches: int32[K], searches in all attempts.
-      simulations: int32[K], simulations of all these.
-      network_iterations: int32[K], iterations of the network in all attempts; calls of one without iterations.
-      searching: bool[K], whether a search from the root is going on.
-      done: int32[K], its simulations; -1 before it has begun.
+      simulations: int32[K], simulations in all searches.
+      network_iterations: int32[K], iterations of the network in all attempts; calls, if it is not iterative.
+      searching: bool[K], whether a search from the root is in progress.
+      done: int32[K], its simulations so far; -1 before it has begun.
       size: int32[K], the nodes of its tree.
       answer: uint32[K, words], packed candidates: a solution, where it was found.
       found: bool[K].
       depth: int32[K], entries on the stack.
-      work: the position at hand.
-      record: what a ``Recorder`` keeps of each puzzle; None without one.
+      work: the current position.
+      record: the records of each puzzle, kept by a ``Recorder``; None without one.
       stack: uint32[K, cells, words], alternatives to return to, packed candidates. An entry has more filled cells than
         the one below it, so the stack cannot overflow.
       tree: the trees.
-      policy: float32[K, side, cells], the policy by which a position is played to its end; None if none is kept.
+      policy: float32[K, side, cells], the policy by which a position is completed; None if none is kept.
       pool: the positions on which the network iterates; None without a pool.
     """
 
@@ -123,7 +123,7 @@ class Lanes(NamedTuple):
         return top
 
     def with_roots(self, state: env.State, changed: Array) -> Lanes:
-        """The lanes with new roots, not evaluated yet, where changed."""
+        """The lanes with new roots, which are not evaluated yet, where ``changed``."""
         state = select(changed, state, self.state)
         return self._replace(root=self.root._replace(state=state), evaluated=self.evaluated & ~changed)
 
@@ -134,14 +134,14 @@ class Lanes(NamedTuple):
         return self._replace(stack=stack, depth=self.depth + chosen.astype(jnp.int32))
 
     def go_to(self, nodes: Array, chosen: Array) -> Lanes:
-        """Sends the chosen lanes to packed candidates uint32[K, words], to which no rule was applied yet."""
+        """Gives the chosen lanes new positions: packed candidates uint32[K, words], before the rules."""
         after = self.push(nodes, chosen)
         return after.with_roots(
             self.state._replace(refuted=jnp.ones_like(chosen), solved=jnp.zeros_like(chosen)), chosen
         )
 
     def add_counts(self, iterations: Array, calls: Array | int = 0) -> Lanes:
-        """Adds to the numbers of grids evaluated int32[K] and of network calls."""
+        """Adds to the counts of evaluated grids int32[K] and of network calls."""
         return self._replace(
             spent=self.spent + iterations,
             iterations=self.iterations + iterations,
@@ -150,13 +150,13 @@ class Lanes(NamedTuple):
         )
 
     def grown(self, tree: Any, counted: Array, new: Array, solved: Array, answer: Array) -> Lanes:
-        """The lanes after a simulation of those ``counted`` bool[K].
+        """The lanes after a simulation.
 
         Args:
           tree: the trees.
-          counted: bool[K].
-          new: bool[K], those whose tree has one more node.
-          solved: bool[K], those that found a solution.
+          counted: bool[K], lanes that made a simulation.
+          new: bool[K], lanes whose tree has one more node.
+          solved: bool[K], lanes that found a solution.
           answer: uint32[K, words], the solution.
         """
         return self._replace(
@@ -168,5 +168,5 @@ class Lanes(NamedTuple):
         )
 
     def add_changes(self, more: Array) -> Lanes:
-        """Adds to the number of changes int32[K] those without a grid that is evaluated."""
+        """Adds to the number of changes int32[K] those that evaluate no grid."""
         return self._replace(changes=self.changes + more)

@@ -1,9 +1,8 @@
-"""Tree search that keeps its tree from move to move, without proofs: that of the AlphaSudoku study.
+"""Tree search of the AlphaSudoku study: keeps its tree from move to move, without proofs.
 
-A search has a number of simulations. Then the root makes one move, and the next search goes on in the same tree, with
-the visits and values below the new root. A position that can't be continued is a leaf as any other, whose reward is
-backed up at every visit. Nothing is undone: a puzzle ends when a rollout solves it, or with a root that can't be
-continued.
+After a number of simulations the root makes one move, and the next search continues in the same tree, with the visits
+and values below the new root. A position that can't be continued is an ordinary leaf; its reward is backed up at every
+visit. There is no backtracking: a puzzle ends when a rollout solves it, or at a root that can't be continued.
 """
 
 from __future__ import annotations
@@ -28,10 +27,11 @@ from .tree_config import SEEN, AlphaSudokuConfig, MctsConfig, keeps_looks
 
 
 class Kept(NamedTuple):
-    """What K puzzles keep between searches, beside their trees.
+    """Records of K puzzles that are kept between searches, besides their trees.
 
     Attributes:
-      seen: uint32[K, SEEN], hashes of the positions that the network has seen, then 0; None if they are not counted.
+      seen: uint32[K, SEEN], hashes of the positions that the network has evaluated, padded with 0; None if they are not
+        counted.
       positions: int32[K], their number.
       nodes: int32[K], the nodes of the tree when the search began.
       full: bool[K], whether the solution is a node of the tree.
@@ -44,14 +44,14 @@ class Kept(NamedTuple):
 
 
 class _At(NamedTuple):
-    """Where a position belongs, and whether it is a new node, bool[K]; else it is the parent itself."""
+    """The place of a position, and whether it is a new node, bool[K]; otherwise it is the parent itself."""
 
     place: At
     fresh: Array
 
 
 def recorder(config: AlphaSudokuConfig | MctsConfig) -> Recorder:
-    """What puzzles keep between searches."""
+    """The recorder of ``Kept``."""
 
     def empty(width: int) -> Kept:
         none, no = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
@@ -61,7 +61,7 @@ def recorder(config: AlphaSudokuConfig | MctsConfig) -> Recorder:
 
 
 def search(board: Board, config: AlphaSudokuConfig | MctsConfig, policy: Policy) -> Search:
-    """The study's search."""
+    """The search of the AlphaSudoku study."""
 
     def begin(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         new, root, kept = which & (lanes.size == 0), lanes.root, lanes.record
@@ -112,7 +112,7 @@ def search(board: Board, config: AlphaSudokuConfig | MctsConfig, policy: Policy)
     def move(lanes: Lanes, which: Array, seed: Array) -> Lanes:
         del seed
         kept, tree, found = lanes.record, lanes.tree, lanes.found & which
-        # the study goes on to simulate in the solution, which it expands unless it is in the tree
+        # the study continues to simulate at the solution, which it expands unless it is in the tree
         left = config.simulations - lanes.done
         rest = jnp.where(found, left + ((left > 0) & ~kept.full), 0)
         lanes = lanes.add_changes(jnp.where(which, lanes.size - kept.nodes + rest + 1, 0))

@@ -1,4 +1,4 @@
-"""How searches select moves: Gumbel MuZero, PUCT and UCT, by mctx's functions and as mctx calls them."""
+"""Move selection of tree searches: Gumbel MuZero, PUCT and UCT, as functions with mctx's interface."""
 
 from __future__ import annotations
 
@@ -25,19 +25,18 @@ from jaxsudoku.trees import (
 from .evaluators import gumbel_noise
 from .tree_config import AlphaSudokuConfig, GuidedConfig, GumbelConfig, MctsConfig
 
-#: (tree of one lane, node) to the scores of its moves.
+#: (tree of one lane, node) -> the scores of its moves.
 Score = Callable[[mctx.Tree, Array], Array]
 
 
 class Policy(NamedTuple):
-    """How moves are selected.
+    """Functions that select moves.
 
     Attributes:
-      at_root: the move of a root.
-      inside: the move of any other node.
-      prepare: (logits of roots float32[K, side], seeds uint32[K]) to their logits in the tree, and its
-        ``extra_data``.
-      decide: trees to the move of each root, int32[K]; one that is not refuted, if there is any.
+      at_root: selects the move of a simulation at the root.
+      inside: selects the move at any other node.
+      prepare: (logits of roots float32[K, side], seeds uint32[K]) -> their logits in the tree, and its ``extra_data``.
+      decide: trees -> the move of each root, int32[K]; one that is not refuted, if any.
     """
 
     at_root: Select
@@ -49,7 +48,7 @@ class Policy(NamedTuple):
 def gumbel(board: Board, config: GumbelConfig) -> Policy:
     """Gumbel MuZero (Danihelka et al. 2022): sequential halving at the root, improved policies below it.
 
-    As ``mctx.gumbel_muzero_policy``, but moves may be refuted during the search, and every lane has its own noise.
+    Like ``mctx.gumbel_muzero_policy``, but moves may be refuted during the search, and each lane has its own noise.
     """
     halve = functools.partial(
         gumbel_root_action_selection,
@@ -81,7 +80,7 @@ def puct(config: AlphaSudokuConfig) -> Score:
 
     def score(tree: mctx.Tree, node: Array) -> Array:
         visits, logits = tree.children_visits[node], tree.children_prior_logits[node]
-        if config.formula == "study":  # its probabilities are of all digits, so those of legal ones may add up to less
+        if config.formula == "study":  # those of legal digits may sum to less than 1
             prior = jnp.exp(logits - jnp.maximum(jax.nn.logsumexp(logits), 0))
             unvisited = jnp.finfo(jnp.float32).max
         else:
@@ -114,7 +113,7 @@ def uct(config: MctsConfig) -> Score:
 def _by_score(
     config: AlphaSudokuConfig | MctsConfig, score: Score, prepare: Callable[[Array, Array], tuple[Array, Any]]
 ) -> Policy:
-    """Follows the move of the highest score, and returns the move that ``config.move`` says."""
+    """A policy that follows the move with the highest score, and returns the move chosen by ``config.move``."""
 
     def follow(key: Array, tree: mctx.Tree, node: Array, depth: Array | int) -> Array:
         del key, depth
@@ -136,7 +135,7 @@ def _noise(board: Board, config: GuidedConfig, seed: Array) -> Array:
 
 
 def _most_valued(tree: mctx.Tree, q: Array) -> Array:
-    """The root's move of the highest value, of those that are not refuted and were visited if any was: int32[B]."""
+    """The root's move with the highest value among those that are not refuted and, if any was, visited: int32[B]."""
     there, visits = open_moves(tree), tree.children_visits[:, mctx.Tree.ROOT_INDEX]
     q = jnp.where(visits > 0, q, jnp.finfo(jnp.float32).min)
     return jnp.argmax(jnp.where(there, q, -jnp.inf), axis=1).astype(jnp.int32)

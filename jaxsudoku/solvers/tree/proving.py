@@ -1,7 +1,7 @@
-"""Searches in mctx's trees with proofs: refutations are backed up, and a decided search ends.
+"""Tree search with proofs: refutations are backed up, and a decided search ends.
 
 The move to a position that the rules refute gets the logit of an illegal one, and a position without moves left is
-refuted itself. A search is decided when it has an answer, its root is refuted, or its root has one move left. Then the
+itself refuted. A search is decided when it has an answer, its root is refuted, or its root has one move left. Then the
 root moves along the tree.
 """
 
@@ -37,14 +37,14 @@ class Node(NamedTuple):
 
 
 class At(NamedTuple):
-    """Where a position belongs: below a move int32[K] of a node int32[K], with the seed of its own node uint32[K]."""
+    """The place of a position in the tree: below a move int32[K] of a node int32[K]; and its node's seed uint32[K]."""
 
     parent: Array
     move: Array
     seed: Array
 
 
-#: (lanes before their roots move, which of them bool[K], the moves int32[K], seeds uint32[K]) to their records.
+#: (lanes before their roots move, which of them bool[K], the moves int32[K], seeds uint32[K]) -> their records.
 Record = Callable[[Lanes, Array, Array, Array], Any]
 
 
@@ -58,14 +58,14 @@ def no_tree(board: Board, config: TreeConfig, policy: Policy, width: int) -> mct
 
 
 def below(board: Board, tree: mctx.Tree, parent: Array, move: Array) -> tuple[Array, At]:
-    """The packed candidates uint32[K, words] below a move int32[K] of a node int32[K], and where they belong."""
+    """The packed candidates uint32[K, words] below a move int32[K] of a node int32[K], and their place in the tree."""
     above: Node = jax.tree.map(lambda leaf: leaf[jnp.arange(len(parent)), parent], tree.embeddings)
     nodes = env.exclude(above.state, jnp.arange(board.side) != move[:, None], board)
     return nodes, At(parent, move, mix(above.seed ^ mix(move.astype(jnp.uint32) + 1)))
 
 
 def no_place(width: int) -> At:
-    """A place for K positions."""
+    """Placeholder ``At`` for K positions."""
     none = jnp.zeros(width, jnp.int32)
     return At(none, none, none.astype(jnp.uint32))
 
@@ -76,8 +76,8 @@ def search(board: Board, config: GuidedConfig | MctsConfig, policy: Policy, reco
     Args:
       board: the board.
       config: the settings.
-      policy: how moves are selected.
-      record: what is kept of every search.
+      policy: selects moves.
+      record: updates the records after every search.
     """
 
     def begin(lanes: Lanes, which: Array, seed: Array) -> Lanes:
@@ -129,7 +129,7 @@ def search(board: Board, config: GuidedConfig | MctsConfig, policy: Policy, reco
 
 
 def _moved(board: Board, config: TreeConfig, lanes: Lanes, which: Array, move: Array) -> Lanes:
-    """The lanes whose roots moved: to an answer, to a refutation, or along the tree.
+    """Moves the roots of lanes: to an answer, to a refutation, or along the tree.
 
     A root makes the chosen move int32[K], and continues to the most visited child as long as this has a share
     ``config.reuse`` of the simulations.

@@ -17,7 +17,7 @@ from .tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, network: Network, /) -> Solution:
     """Gumbel MuZero search with a network.
 
-    Pure; to be jitted with ``board`` and ``config`` static.
+    Pure; jit it with ``board`` and ``config`` static.
 
     Args:
       board: the board.
@@ -29,8 +29,8 @@ def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, netwo
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: roots, nodes of the trees, and moves of rollouts;
       ``network_calls`` int32[N] the positions that the network evaluated; ``network_iterations`` int32[N] its
-      iterations there; ``simulations`` int32[N]; ``changes`` int32[N] the changes of the grid that is looked at, as the
-      AlphaSudoku study counts iterations: leaves selected, nodes expanded, steps of rollouts and moves.
+      iterations there; ``simulations`` int32[N]; ``changes`` int32[N] the changes of the current grid, which the
+      AlphaSudoku study counts as iterations: leaves selected, nodes expanded, steps of rollouts and moves.
     """
     evaluator = evaluators.by_network(board, config, network)
     search = proving.search(board, config, policies.gumbel(board, config))
@@ -38,14 +38,14 @@ def gumbel(board: Board, puzzles: Array, key: Array, config: GumbelConfig, netwo
 
 
 def alphasudoku(board: Board, puzzles: Array, key: Array, config: AlphaSudokuConfig, network: Network, /) -> Solution:
-    """PUCT search with a network; arguments and results as of ``gumbel``."""
+    """PUCT search with a network; arguments and results as in ``gumbel``."""
     evaluator = evaluators.by_network(board, config, network)
     search, recorder = _by_score(board, config, policies.alphasudoku(board, config))
     return search_all(board, puzzles, key, config, evaluator, search, network.params, recorder)
 
 
 def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Solution:
-    """UCT search with random rollouts and no network; arguments and results otherwise as of ``gumbel``."""
+    """UCT search with random rollouts and no network; arguments and results otherwise as in ``gumbel``."""
     evaluator = evaluators.by_rollouts(board, config)
     search, recorder = _by_score(board, config, policies.mcts(board, config))
     found = search_all(board, puzzles, key, config, evaluator, search, (), recorder)
@@ -53,7 +53,7 @@ def mcts(board: Board, puzzles: Array, key: Array, config: MctsConfig, /) -> Sol
 
 
 def mcgs(board: Board, puzzles: Array, key: Array, config: McgsConfig, network: Network, /) -> Solution:
-    """Monte-Carlo graph search with a network, with transpositions; arguments and results as of ``gumbel``."""
+    """Monte-Carlo graph search with a network, with transpositions; arguments and results as in ``gumbel``."""
     evaluator, search = graph.by_network(board, config, network), graph.search(board, config)
     found = search_all(board, puzzles, key, config, evaluator, search, network.params)
     names = ("network_calls", "network_iterations", "simulations")

@@ -1,11 +1,11 @@
-"""Searches of K puzzles as a ``queue.Method``: each step takes every lane one position further, at its own pace.
+"""Tree searches of K puzzles as a ``queue.Method``: each step advances every lane by one position, asynchronously.
 
-A lane is at its root, in a tree, or on a rollout, whatever the others do. A step selects the next position of each
-lane, applies the rules to all of them at once, has the network look at those that want it, and takes the evaluations
-in. So the rules and the network are each compiled once, and no lane waits for the slowest search.
+A lane is at its root, in a tree, or on a rollout, independently of the others. A step selects the next position of each
+lane, applies the rules to all of them at once, calls the network for those that need it, and stores the evaluations. So
+the rules and the network are each compiled once, and no lane waits for the slowest search.
 
-A search (``Search``) is what grows between two moves of a root: a tree of mctx with proofs (``proving``), the tree of
-the AlphaSudoku study (``persistent``), or a graph (``graph``).
+A search (``Search``) grows one structure between two moves of a root: a tree of mctx with proofs (``proving``), the
+tree of the AlphaSudoku study (``persistent``), or a graph (``graph``).
 
 A lane depends only on its puzzle and the puzzle's seed, so results are the same for any number of lanes, up to the
 rounding of the network's sums.
@@ -40,11 +40,11 @@ class Selected(NamedTuple):
     """The next positions of K searches.
 
     Attributes:
-      nodes: uint32[K, words], packed candidates, to which the rules are to be applied.
-      state: positions that have no need of the rules.
+      nodes: uint32[K, words], packed candidates to which the rules will be applied.
+      state: positions that do not need the rules.
       known: bool[K], whether the position is one of ``state``, which is not evaluated.
       seed: uint32[K].
-      at: where they belong in the trees; a pytree of integers [K, ...].
+      at: their places in the trees; a pytree of integers [K, ...].
     """
 
     nodes: Array
@@ -69,20 +69,20 @@ class Found(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What grows from a root until the root moves. All functions are pure.
+    """The functions of a search, from a new root until the root moves. All are pure.
 
     Attributes:
       moves: the number of moves of a position, for the logits.
-      at: K to a pytree of zeros, as ``Selected.at``.
-      empty: K to trees without nodes.
-      begin: (lanes, which of them bool[K], seeds uint32[K]) to lanes whose trees have their evaluated roots.
-      over: lanes to bool[K], whether a search needs no further position.
-      select: (lanes, which) to ``Selected``.
-      knows: (lanes) to bool[K], whether the position at hand, to which the rules were applied, is in the tree; None
-        where that cannot be.
-      expand: (lanes, which, ``Found``) to the lanes with positions in their trees.
-      move: (lanes, which, seeds) to the lanes with their roots moved.
-      look: (lanes, which) to the lanes, after the network looked at the positions at hand; None for no change.
+      at: K -> a pytree of zeros, as ``Selected.at``.
+      empty: K -> trees without nodes.
+      begin: (lanes, which of them bool[K], seeds uint32[K]) -> lanes whose trees have their evaluated roots.
+      over: lanes -> bool[K], whether a search needs no further position.
+      select: (lanes, which) -> ``Selected``.
+      knows: lanes -> bool[K], whether the current position, after the rules, is already in the tree; None if it never
+        is.
+      expand: (lanes, which, ``Found``) -> the lanes with positions added to their trees.
+      move: (lanes, which, seeds) -> the lanes with their roots moved.
+      look: (lanes, which) -> the lanes, after the network evaluated the current positions; None for no change.
     """
 
     moves: int
@@ -101,8 +101,8 @@ class Recorder(NamedTuple):
     """Keeps results of a puzzle's searches; ``Search.move`` updates ``Lanes.record``.
 
     Attributes:
-      empty: the number of lanes to the records of new puzzles.
-      stats: records to results by name, [K, ...], which ``Solution.stats`` holds.
+      empty: number of lanes -> the records of new puzzles.
+      stats: records -> results by name, [K, ...], as in ``Solution.stats``.
     """
 
     empty: Callable[[int], Any]
@@ -129,7 +129,7 @@ def search_all(
       evaluator: the evaluator.
       search: the search.
       params: the network's parameters.
-      recorder: what is kept of the searches; None for nothing.
+      recorder: keeps results of the searches; None for none.
 
     Returns:
       A ``Solution``; ``iterations`` int32[N] are the grids evaluated.
@@ -155,7 +155,7 @@ def grow(
 
     Returns:
       The lanes after their searches, before their roots move: ``root`` is evaluated, ``tree`` holds the trees, and
-      ``found`` and ``answer`` tell whether there is a solution in them.
+      ``found`` and ``answer`` give solutions found in them.
     """
     roots = Roots(board, config, jax.random.key(0), seed)
     simulation, yes = Simulation(board, config, evaluator, search, params, roots), jnp.ones(len(seed), bool)
@@ -169,7 +169,7 @@ def grow(
 
 
 class Simulation(NamedTuple):
-    """The parts of which a step is made."""
+    """The step of a ``queue.Method`` for a search, in parts."""
 
     board: Board
     config: SearchConfig
@@ -179,7 +179,7 @@ class Simulation(NamedTuple):
     roots: Roots
 
     def empty(self, width: int) -> Lanes:
-        """K lanes that have no puzzle."""
+        """K lanes without puzzles."""
         board = self.board
         none, no = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
         nodes = jnp.zeros((width, board.words), jnp.uint32)
@@ -220,7 +220,7 @@ class Simulation(NamedTuple):
         )
 
     def method(self, recorder: Recorder | None = None) -> Method[Lanes]:
-        """The searches as a method."""
+        """The searches as a ``queue.Method``."""
         stats: dict[str, int | np.ndarray] = {
             "network_calls": 0,
             "network_iterations": 0,
@@ -258,7 +258,7 @@ class Simulation(NamedTuple):
         )
 
     def step(self, lanes: Lanes) -> Lanes:
-        """Every lane one position further, and roots whose searches have ended to their next positions."""
+        """Advances every lane by one position, then moves the roots of ended searches."""
         lanes = self.advance(lanes)
         ended = self.ended(lanes)
         lanes = self.search.move(lanes, ended, self.roots.seeds(lanes))
@@ -270,12 +270,12 @@ class Simulation(NamedTuple):
         return lanes.searching & (lanes.done >= 0) & ~lanes.work.busy & self.search.over(lanes)
 
     def advance(self, lanes: Lanes) -> Lanes:
-        """Every lane one position further, but for roots whose searches have ended."""
+        """Advances every lane by one position, except those whose searches have ended."""
         lanes = self._settle(self._select(lanes))
         return self._evaluate(*self._look(lanes))
 
     def _select(self, lanes: Lanes) -> Lanes:
-        """Gives idle lanes their next positions: roots that are to be evaluated, or positions of searches."""
+        """Gives idle lanes their next positions: roots to be evaluated, or positions of searches."""
         lanes = self.roots.next(lanes)
         seeds = self.roots.seeds(lanes)
         begins = self.roots.ready(lanes) & lanes.evaluated & ~lanes.searching & ~lanes.work.busy
@@ -300,18 +300,18 @@ class Simulation(NamedTuple):
         return lanes._replace(work=work)
 
     def _settle(self, lanes: Lanes) -> Lanes:
-        """Applies the rules to the positions that want it."""
+        """Applies the rules to the positions at this stage."""
         work = lanes.work
         settled = work.stage == RULES
         state = select(settled, env.from_nodes(work.nodes, self.board, self.config.rules), work.state)
         lanes = lanes._replace(work=work._replace(state=state, stage=jnp.where(settled, jnp.int8(LOOK), work.stage)))
         rooted = settled & work.rooted & ~work.rolling
         lanes = lanes.with_roots(state, rooted).add_counts(rooted.astype(jnp.int32))
-        idle = rooted & ~self.roots.ready(lanes)  # a root that is over, or takes another move, is not evaluated
+        idle = rooted & ~self.roots.ready(lanes)  # a root that is over, or makes another move, is not evaluated
         return lanes._replace(work=lanes.work._replace(stage=jnp.where(idle, jnp.int8(NOTHING), lanes.work.stage)))
 
     def _look(self, lanes: Lanes) -> tuple[Lanes, View, Array]:
-        """The network's view of the positions, and which of them are to wait for it no longer, bool[K]."""
+        """The network's results for the positions, and which positions are ready for evaluation, bool[K]."""
         work, looker = lanes.work, self.evaluator.looker
         state = work.state
         here = work.stage == LOOK
@@ -334,7 +334,7 @@ class Simulation(NamedTuple):
         return lanes, View(state, choices, asked, outputs), here & (seen.lanes | ~wanted)
 
     def _evaluate(self, lanes: Lanes, view: View, ready: Array) -> Lanes:
-        """Evaluates positions, plays rollouts one step further, and puts what is evaluated into the trees."""
+        """Evaluates positions, advances rollouts by one step, and adds evaluated positions to the trees."""
         evaluator, work = self.evaluator, lanes.work
         over = view.state.terminated
         evaluation, evaluated, end = evaluator.read(view), ready, view.state
@@ -371,16 +371,16 @@ class Simulation(NamedTuple):
         return self.search.expand(lanes, placed, found)
 
     def _with_roots(self, lanes: Lanes, which: Array, found: Found) -> Lanes:
-        """The lanes whose roots are evaluated, bool[K], with their searches due."""
+        """Stores the evaluations of roots in the lanes ``which`` bool[K]; their searches begin next."""
         work = lanes.work
         lanes = lanes._replace(
             root=select(which, found.evaluation, lanes.root),
             evaluated=lanes.evaluated | which,
             found=jnp.where(which, found.solved, lanes.found),
             answer=select(which, found.answer, lanes.answer),
-            searching=lanes.searching | which,  # whatever the budget, which is heeded between searches
+            searching=lanes.searching | which,  # regardless of the budget, which is checked between searches
             done=jnp.where(which, -1, lanes.done),
         )
-        # the root itself was counted when the lane moved there, but not that it is expanded
+        # the root was counted when the lane moved there, but its expansion was not
         lanes = lanes.add_counts(jnp.where(which, work.iterations - 1, 0), jnp.where(which, work.calls, 0))
         return lanes.add_changes(which.astype(jnp.int32))

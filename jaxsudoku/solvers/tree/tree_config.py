@@ -19,10 +19,10 @@ Reward = Literal["solved", "filled", "signed"]
 _ROOM = {"cpu": 1 << 30}
 _ACCELERATOR_ROOM = 8 << 30
 
-#: Positions of a puzzle that are remembered as seen by the network.
+#: Maximum number of a puzzle's different positions counted as seen by the network.
 SEEN = 512
 
-#: Bytes of a number and of a truth value.
+#: Bytes per number and per truth value.
 _NUMBER, _FLAG = 4, 1
 
 
@@ -33,7 +33,7 @@ class SearchConfig(SolverConfig):
     Attributes:
       simulations: simulations of a search before the root moves.
       rules: rules applied after every move until nothing changes: none, naked, singles or locked, each including the
-        one before it. With none only moves fill cells, even a cell with one digit left.
+        ones before it. With none only moves fill cells, even a cell with one digit left.
       budget: grids evaluated after which an attempt at a puzzle ends; None for no limit, and a complete search.
       restarts: further attempts at a puzzle whose budget is spent, under random symmetries of the board.
       lanes: puzzles searched together, a multiple of 32, reduced to what fits the memory; None suits the machine.
@@ -56,7 +56,7 @@ class SearchConfig(SolverConfig):
         return True
 
     def resolve(self, board: Board, platform: str) -> Any:
-        """The settings with lanes that suit a machine: fewer on a wider board, and at most what fits the memory."""
+        """The settings with lanes that suit a machine: fewer on a wider board, limited by the memory."""
         room = _ROOM.get(platform, _ACCELERATOR_ROOM) // self.lane_bytes(board) // LANES * LANES
         lanes = self.lanes or fitting_lanes(board, platform, cpu=64, accelerator=2048, least=LANES, step=LANES)
         return dataclasses.replace(self, lanes=min(lanes, max(room, LANES)))
@@ -69,7 +69,7 @@ class SearchConfig(SolverConfig):
         return _lane_bytes(self, board)
 
     def summary(self, board: Board) -> str:
-        """A line about resolved settings, for people."""
+        """A line that describes resolved settings to people."""
         each, lanes = self.lane_bytes(board), self.lanes or 0
         together = f"{lanes} puzzles searched together by each thread or device"
         return f"{together}, {each:,} bytes a puzzle, {lanes * each / 2**20:,.1f} MiB"
@@ -93,15 +93,15 @@ class TreeConfig(SearchConfig):
 
 @dataclasses.dataclass(frozen=True)
 class ScoredConfig(TreeConfig):
-    """Settings of tree searches that follow the move of the highest score.
+    """Settings of tree searches that follow the move with the highest score.
 
     Attributes:
       exploration: the weight of exploration in the score.
       proofs: whether refuted moves are not tried again and undecided ones are kept, so that the search is complete.
-        Without, a search is that of the AlphaSudoku study: its root makes one move and keeps the tree below it; a
-        position without a legal digit in some cell ends the puzzle; rollouts of ``mcts`` fill a random one of the cells
-        with fewest choices; and the budget is of ``changes``.
-      move: the move of the root: the most visited, or the one of the highest mean value (visits, value).
+        If False, the search is that of the AlphaSudoku study: the root makes one move and keeps the tree below it; a
+        position without a legal digit in some cell ends the puzzle; rollouts of ``mcts`` fill a random cell among those
+        with fewest choices; and the budget limits ``changes``.
+      move: the move of the root: the most visited (visits), or the one with the highest mean value (value).
     """
 
     exploration: NonNegative = 0.5
@@ -111,7 +111,7 @@ class ScoredConfig(TreeConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.restarts and not self.proofs:
-            raise ValueError("restarts need proofs: without them a search does not begin again")
+            raise ValueError("restarts need proofs: a search without proofs never restarts")
 
     @property
     def proves(self) -> bool:
@@ -124,28 +124,27 @@ class GuidedConfig(TreeConfig):
     """Settings of tree searches with a network.
 
     Attributes:
-      cell: the cell that moves fill. fewest: the first of those with fewest candidates; likely, doubtful: among those
-        with fewest the one whose digit the network is most, or least, confident of; surest: of all cells the one whose
-        digit it is most confident of; either: surest if that digit has a probability of at
-        least 0.99, otherwise doubtful.
+      cell: the cell that moves fill. fewest: the first of those with fewest candidates; likely, doubtful: among these,
+        the cell with the network's most or least confident digit; surest: the cell with the most confident digit of
+        all; either: surest if that digit has a probability of at least 0.99, otherwise doubtful.
       prior: the prior of moves: the network's policy, or uniform.
       value: the value of an open position: the probability of a solution by the network's value head (network); the
         reward of a rollout with digits drawn from the prior (rollout); the mean of both (both); or one half (none).
       reward: the reward of a rollout: 1 if it solves the puzzle (solved); the share of cells filled (filled); or this
         share scaled from -1 to 1, which is then the scale of all values (signed).
-      rollout: the steps of a rollout: a digit of the cell that ``cell`` names, drawn from the network's policy (draw);
-        or the digit of the highest probability on the whole board, where no cell has one legal digit left, in which
-        case such a cell, drawn at random, is filled without a look of the network (surest).
-      votes: symmetries under which the network sees a position, drawn at random; its outputs are averaged, and each is
-        a call. 1 shows the position as it is. Equivariant networks need no more.
+      rollout: the steps of a rollout. draw: a digit of the cell chosen by ``cell``, drawn from the network's policy.
+        surest: a random cell with one legal digit, filled without a network call; else the most probable digit on the
+        whole board.
+      votes: random symmetries over which the network's outputs for a position are averaged; each is a call. 1 for the
+        position itself; equivariant networks need no more.
       temperature: scale of the Gumbel noise on the network's logits at the root.
-      complete: whether every position that the network has seen is played to its end by the most probable digits of
-        that one look, with the rules in between; a grid that is right is the answer. Not beside rollouts.
-      depth: most iterations of an iterative network at a position; None for those that it is set to.
-      sure: the probability of a digit from which it does no further iterations; 1 for all.
+      complete: whether every position that the network evaluates is also completed with the most probable digits of
+        this evaluation, with the rules in between; a correct grid is the answer. Not together with rollouts.
+      depth: maximum iterations of an iterative network at a position; None for its configured number.
+      sure: probability of a digit at which the iterations stop; 1 for all iterations.
       chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
         refute are not evaluated.
-      pooled: whether an iterative network takes up a position as soon as another one is done, instead of a chunk at a
+      pooled: whether an iterative network starts a position as soon as another one is finished, not a chunk at a
         time; None suits the machine: not on a CPU.
     """
 
@@ -166,17 +165,17 @@ class GuidedConfig(TreeConfig):
 
     @property
     def plays(self) -> bool:
-        """Whether positions are evaluated by rollouts."""
+        """Whether evaluation uses rollouts."""
         return self.value in ("rollout", "both")
 
     @property
     def asks(self) -> bool:
-        """Whether the network is asked for anything."""
+        """Whether the search calls the network."""
         return self.prior == "network" or self.value in ("network", "both") or self.cell != "fewest"
 
     @property
     def completes(self) -> bool:
-        """Whether positions are played to their ends by the policy of one look."""
+        """Whether positions are completed with the policy of one evaluation."""
         return self.complete and self.asks and not self.plays
 
     def resolve(self, board: Board, platform: str) -> Any:
@@ -189,7 +188,7 @@ class GumbelConfig(GuidedConfig):
     """Settings of ``gumbel``.
 
     Attributes:
-      considered: most digits considered at the root.
+      considered: maximum number of digits considered at the root.
     """
 
     considered: Positive = 4
@@ -224,16 +223,16 @@ class McgsConfig(SearchConfig):
     """Settings of ``mcgs``.
 
     Attributes:
-      placements: most placements considered in a position, at least the board's side: first those of a cell with
-        fewest candidates, then the most probable.
+      placements: maximum number of placements considered in a position, at least the board's side: first those of a
+        cell with fewest candidates, then the most probable.
       exploration: w of PUCT's Q + w P sqrt(visits) / (1 + N).
       correction: an edge whose value differs from its node's by more than this is corrected.
       transpositions: whether equal positions share a node.
-      depth: most iterations of an iterative network at a position; None for those that it is set to.
-      sure: the probability of a digit from which it does no further iterations; 1 for all.
+      depth: maximum iterations of an iterative network at a position; None for its configured number.
+      sure: probability of a digit at which the iterations stop; 1 for all iterations.
       chunk: positions that the network evaluates together; None suits the machine. Positions that the rules solve or
         refute are not evaluated.
-      pooled: whether an iterative network takes up a position as soon as another one is done, instead of a chunk at a
+      pooled: whether an iterative network starts a position as soon as another one is finished, not a chunk at a
         time; None suits the machine: not on a CPU.
     """
 
@@ -258,7 +257,7 @@ def most_nodes(config: SearchConfig, board: Board) -> int:
 
 
 def keeps_looks(config: SearchConfig) -> bool:
-    """Whether a search counts the different grids that its network has seen."""
+    """Whether a search counts the different grids that its network has evaluated."""
     return isinstance(config, AlphaSudokuConfig) and not config.proofs and config.plays and config.rollout == "surest"
 
 
