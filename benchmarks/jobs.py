@@ -42,7 +42,7 @@ _PAUSE = 0.5
 
 
 def make(folder: Path, count: int, base: int) -> None:
-    """Writes the input, unless it is there."""
+    """Writes the input unless it exists."""
     if (folder / "in" / "done").exists() and int((folder / "in" / "done").read_text()) == count:
         return
     import jax
@@ -69,7 +69,7 @@ def make(folder: Path, count: int, base: int) -> None:
 
 
 def run(folder: Path, workers: str, cores: list[int]) -> dict[str, Any]:
-    """One job; its figures.
+    """Runs one job; returns its figures.
 
     Raises:
       RuntimeError: the job failed.
@@ -112,7 +112,7 @@ def run(folder: Path, workers: str, cores: list[int]) -> dict[str, Any]:
 
 
 def _watch(process: subprocess.Popen[str], peaks: dict[int, float]) -> None:
-    """Keeps the peak of the resident memory in MiB of every process of a session, which the first one leads."""
+    """Records the peak resident memory in MiB of every process of a session, which ``process`` leads."""
     while process.poll() is None:
         for status in Path("/proc").glob("[0-9]*/status"):
             try:
@@ -155,7 +155,7 @@ def stages(folder: Path) -> dict[str, float]:
 
 
 def check(folder: Path, output: Path) -> int:
-    """Checks all answers by numpy alone, in the order of the input; their number.
+    """Checks all answers with numpy only, in the order of the input; returns their number.
 
     Raises:
       RuntimeError: an answer is wrong, or there are more or fewer than puzzles.

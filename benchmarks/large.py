@@ -198,7 +198,7 @@ def _spread(seconds: np.ndarray) -> dict[str, float]:
 
 
 def _judged(puzzles: np.ndarray, grids: np.ndarray, status: np.ndarray, refutable: bool) -> tuple[int, int]:
-    """How many puzzles are decided rightly, and how many wrongly; all are to be solved, or all to be refuted."""
+    """Numbers of puzzles decided correctly and wrongly; all must be solved, or all refuted."""
     import jaxsudoku as js
 
     solved = status == js.Status.SOLVED

@@ -14,9 +14,9 @@ from typing import Any
 
 
 def keep_to_cores(cores: str) -> int:
-    """Restricts this process to a number of cores ("all" for no restriction); returns the number that it then has.
+    """Restricts this process to a number of cores ("all" for no restriction); returns the resulting number.
 
-    Call it before jax is imported, because jax makes its thread pools by the number of cores.
+    Call it before importing jax, whose thread pools depend on the number of cores.
 
     Raises:
       ValueError: no number, or more cores than there are.
@@ -116,7 +116,7 @@ def _cpu_model() -> str:
 
 
 def _output(*command: str) -> str | None:
-    """The standard output of a command, None if it fails."""
+    """The standard output of a command; None if it fails."""
     here = Path(__file__).parent
     try:
         ran = subprocess.run(command, cwd=here, capture_output=True, text=True, timeout=30, check=True)

@@ -30,7 +30,7 @@ _POSITIONS, _WIDTH = 3_000_000, 5
 
 
 def plan(codes: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The players of a game with so many codes, and their settings."""
+    """The players of a game with this many codes, and their settings."""
     for player in _GREEDY if codes <= _ALL else ("entropy",):
         yield player, {} if codes <= _OPENINGS else {"openings": 1}
     if codes <= _FEW:
@@ -40,7 +40,7 @@ def plan(codes: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def rows_to_measure(most: int, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows without figures, of games of at most so many codes, smallest first, that are not among the given ones."""
+    """Rows without figures that are still missing, for games of at most ``most`` codes, smallest first."""
     have = {(row["game"], row["player"]) for row in rows}
     games = sorted((colours**pegs, f"{pegs}x{colours}") for pegs in _PEGS for colours in _COLOURS)
     for codes, game in games:
@@ -71,7 +71,7 @@ def _cell(found: tuple[float, bool] | None) -> str:
 
 
 def _measured(row: dict[str, Any]) -> dict[str, Any]:
-    """The figures of a row, or why there are none: a proof that needs more positions than its limit."""
+    """The figures of a row, or the cause if there are none: a proof that needs more positions than its limit."""
     from jaxsudoku.mastermind import SearchLimitError
 
     try:
@@ -82,7 +82,7 @@ def _measured(row: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
-    parser.add_argument("--codes", type=int, default=0, help="the most codes of a game to measure (default: none)")
+    parser.add_argument("--codes", type=int, default=0, help="maximum size of games to measure (default: none)")
     parser.add_argument("--json", type=Path, required=True, help="file of all raw figures, continued if it exists")
     parser.add_argument("--player", help="print the table of this player instead of that of the best")
     args = parser.parse_args()

@@ -28,7 +28,7 @@ class Peer:
     """A solver of another project.
 
     Attributes:
-      name: what the command line calls it.
+      name: its name on the command line.
       module: the module to import; the peer is installed if it is found.
       package: its distribution.
       boards: the boards it solves: "9x9", "classic" ones of any size, or "any".
@@ -42,7 +42,7 @@ class Peer:
     limitable = False
 
     def available(self) -> bool:
-        """Whether it is installed here."""
+        """Whether it is installed."""
         return importlib.util.find_spec(self.module) is not None
 
     def fits(self, board: Board) -> bool:
@@ -51,7 +51,7 @@ class Peer:
         return self.boards == "any" or (classic and (self.boards == "classic" or board.side == 9))
 
     def prepare(self, board: Board) -> None:
-        """Prepares for any number of puzzles of a board; not timed."""
+        """Prepares the solver for puzzles of a board; not timed."""
         self.board = board
 
     def solve(self, puzzles: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ class Peer:
         Raises:
           NotImplementedError: the peer can't count.
         """
-        raise NotImplementedError(f"{self.name} counts no solutions")
+        raise NotImplementedError(f"{self.name} can't count solutions")
 
 
 class Minisat22(Peer):

@@ -31,7 +31,7 @@ def minor(version: str) -> str:
 
 
 def name_of(figures: Mapping[str, Any]) -> str:
-    """What the figures of a program are recorded under."""
+    """The key of a program's recorded figures."""
     return f"{figures['target']} {figures['program']} {figures['board']}"
 
 

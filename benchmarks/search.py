@@ -55,7 +55,7 @@ Run = Callable[[], Any]
 
 
 class Counted(NamedTuple):
-    """A network whose computations are counted.
+    """A wrapper of a network that counts its computations.
 
     Attributes:
       network: the network.
@@ -102,7 +102,7 @@ class Counted(NamedTuple):
 def prepare(
     name: str, puzzles: np.ndarray, options: dict[str, Any], network: Any, platform: str
 ) -> tuple[dict[str, Any], Run, Run]:
-    """The row of a solver on a batch, the call to time, and one whose network is counted."""
+    """The row of a solver on a batch, the call to time, and a call with a ``Counted`` network."""
     import jax
 
     import jaxsudoku as js
@@ -147,12 +147,12 @@ def prepare(
 
 
 class Game(NamedTuple):
-    """An environment as mctx's policy plays it, of batches of states.
+    """An environment for mctx's policy, on batches of states.
 
     Attributes:
-      look: states to the logits of their moves, those of illegal ones below -5e8, and to their values from 0 to 1.
-      play: (states, moves) to the next states; those that have ended stay.
-      ended: states to bool[B], whether they have ended, and whether they are solved.
+      look: states -> logits of their moves (illegal ones below -5e8), and values from 0 to 1.
+      play: (states, moves) -> the next states; ended ones are unchanged.
+      ended: states -> bool[B], whether they have ended, and whether they are solved.
     """
 
     look: Callable[[Any], tuple[Any, Any]]

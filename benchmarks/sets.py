@@ -70,7 +70,7 @@ class PuzzleSet:
 
     @property
     def solutions(self) -> tuple[int, float]:
-        """The fewest and the most solutions that a puzzle of the set may have."""
+        """Minimum and maximum number of solutions of the set's puzzles."""
         if not self.solvable:
             return 0, 0
         if self.name in _SEVERAL_SOLUTIONS:
@@ -79,7 +79,7 @@ class PuzzleSet:
         return 1, math.inf if several else 1
 
     def drawn(self, most: int) -> np.ndarray:
-        """At most so many of the distinct puzzles, drawn at random, always the same ones: uint8[N, cells]."""
+        """At most ``most`` of the distinct puzzles, drawn at random with a fixed seed: uint8[N, cells]."""
         return _drawn(self.puzzles[: self.distinct], most)
 
     def resized(self, size: int) -> PuzzleSet:
@@ -160,7 +160,7 @@ def drawn_column(name: str, column: str, most: int, data: str | None = None) -> 
 
 
 def _drawn(rows: np.ndarray, most: int) -> np.ndarray:
-    """At most so many rows, drawn at random, always the same ones."""
+    """At most ``most`` rows, drawn at random with a fixed seed."""
     return rows[np.random.default_rng(5).permutation(len(rows))][:most]
 
 

@@ -16,7 +16,7 @@ from jaxsudoku import compiler_options
 def main_loop_steps(function: Callable[..., Any], *arguments: Any) -> int:
     """The number of steps of the function's largest loop, without its other results.
 
-    Loops inside other loops, conditions and the like are not looked at.
+    Loops inside other loops, conditions and the like are ignored.
 
     Args:
       function: a function of arrays that can be jitted.
@@ -81,7 +81,7 @@ def _run(program: Any, arguments: Sequence[Any], steps: list[Array]) -> list[Any
 
 
 def _run_loop(params: dict[str, Any], given: Sequence[Any], steps: list[Array]) -> list[Any]:
-    """A loop that counts its steps beside what it computes."""
+    """Runs a loop and counts its steps."""
     conditions, bodies = params["cond_nconsts"], params["body_nconsts"]
     condition_consts, body_consts = given[:conditions], given[conditions : conditions + bodies]
     condition, body = core.jaxpr_as_fun(params["cond_jaxpr"]), core.jaxpr_as_fun(params["body_jaxpr"])

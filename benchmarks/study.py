@@ -370,13 +370,13 @@ def main() -> int:
 
 
 def _asked(args: argparse.Namespace, name: str) -> dict[str, Any]:
-    """The options that the command line gives to a solver, in the place of those of the settings."""
+    """The options of a solver on the command line, which override those of the settings."""
     options = {} if name in ("backtracking", "mcts") else _given(votes=args.votes)
     return options | (solver_options.parsed(args.option) if name in ("mcts", "alphasudoku") else {})
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """The values that are not None."""
+    """The given values, without None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -402,7 +402,7 @@ def _parse(argv: Sequence[str] | None = None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the tree searches, in the place of what the settings say, such as simulations=1",
+        help="an option of the tree searches that overrides the settings, such as simulations=1",
     )
     add("--csv", type=Path, required=True, metavar="FILE", help="the table; figures and pictures lie beside it")
     add("--append", action="store_true", help="keep the rows that the table has")

@@ -91,7 +91,7 @@ _A100 = _nvidia(
     shared=167936,
     optin=166912,
 )
-# topologies of four chips, of which one is used, or all
+# topologies of four chips; one or all are used
 _V5E = Target("TPU v5e", "tpu", "v5e:2x2", 16 << 30, 819_000_000_000)
 _V6E = Target("TPU v6e", "tpu", "v6e:2x2", 32 << 30, 1_640_000_000_000)
 

@@ -143,7 +143,7 @@ def measure(puzzles: np.ndarray, solver: str, options: dict[str, Any], timed: in
 
 
 def _seconds(puzzles: np.ndarray, solver: str, options: dict[str, Any]) -> float:
-    """The seconds in which puzzles are solved."""
+    """Seconds for solving puzzles."""
     import jaxsudoku as js
 
     start = time.perf_counter()

@@ -199,7 +199,7 @@ def _called(
 
 
 def _replayed(run: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], Any]:
-    """The call, with programs that return at once what they returned in the first call, which is not timed."""
+    """The call with programs replaced by their results of the first call, which is not timed."""
     import jax
 
     from jaxsudoku.engine import batches
@@ -267,7 +267,7 @@ def _answer(raw: Any) -> Answer:
 
 
 def _peer(peer: Peer, puzzle_set: sets.PuzzleSet, args: argparse.Namespace) -> Contender:
-    """A peer on puzzles spread over the set, as many as it solves in its time."""
+    """A peer on as many puzzles, evenly spread over the set, as it solves within its time."""
     board = puzzle_set.board
 
     def run(puzzles: np.ndarray) -> Any:
@@ -327,7 +327,7 @@ def _cases(args: argparse.Namespace, loaded_sets: list[sets.PuzzleSet]) -> Itera
 
 
 def _measure(puzzle_set: sets.PuzzleSet, args: argparse.Namespace, peers: list[Peer]) -> Iterator[list[dict[str, Any]]]:
-    """All contenders on one set: each once to warm up, then in turns; yields all rows after each turn."""
+    """Measures all contenders on one set: each once to warm up, then in turns; yields all rows after each turn."""
     solvers = list(_solvers(args, puzzle_set))
     fitting = [peer for peer in peers if peer.fits(puzzle_set.board)]
     rivals = [_peer(peer, puzzle_set, args) for peer in fitting]

@@ -170,7 +170,7 @@ def line(row: dict[str, Any]) -> str:
 
 
 def several(args: argparse.Namespace) -> int:
-    """Runs this script in each number of processes, and compares the positions a second; the exit status."""
+    """Runs this script in each number of processes, and compares positions per second; returns the exit status."""
     status, rates, figures = 0, {}, []
     for count in args.processes:
         with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +191,7 @@ def several(args: argparse.Namespace) -> int:
 
 
 def _processes(count: int, file: Path) -> list[int]:
-    """The exit statuses of so many processes of this script, each of which has a core of its own."""
+    """Runs this script in ``count`` processes, each with its own core; returns the exit statuses."""
     cores = sorted(os.sched_getaffinity(0))
     if count > len(cores):
         raise ValueError(f"--processes {count}: this process may use {len(cores)} cores")
@@ -266,7 +266,7 @@ def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0], epilog="See benchmarks/README.md.")
     add = parser.add_argument
     add("--preset", default="gpu", help="settings by their name in train.presets.PRESETS (default: gpu)")
-    add("--network", help="NAME or NAME:SIZE=NUMBER,... in the place of the preset's network")
+    add("--network", help="NAME or NAME:SIZE=NUMBER,... instead of the preset's network")
     add("--batch", type=arguments.sizes, help="positions of a step, over all devices; by default the preset's")
     add("--microbatch", type=arguments.size, help="positions of a gradient at a time; by default the preset's")
     add("--dtype", type=arguments.names, help="computing dtypes: bfloat16,float32; by default the preset's")

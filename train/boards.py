@@ -113,7 +113,7 @@ def check_boards(configs: Sequence[TrainConfig], devices: int) -> None:
             raise ValueError(f"others: {error}") from None
         if jax.tree.map(jnp.shape, shapes[0]) != jax.tree.map(jnp.shape, shapes[1]):
             network = config.network.architecture
-            raise ValueError(f"others: {name} is of {config.board}, for which {network} has other weights")
+            raise ValueError(f"others: {name} is of {config.board}, where {network} has other weights")
 
 
 def turn(config: TrainConfig, step: int) -> int:

@@ -14,7 +14,7 @@ from jax import Array
 from jaxsudoku import env
 from jaxsudoku.core.board import Board
 from jaxsudoku.networks import Forward, Network, Params
-from jaxsudoku.solvers.looks import Looker, apply_where
+from jaxsudoku.solvers.network_calls import NetworkCaller, apply_where
 from jaxsudoku.solvers.tree.tree_config import GumbelConfig, McgsConfig
 
 #: The lowest log-weight, also of puzzles that the rules decide.
@@ -35,8 +35,8 @@ def foreseen(
     """
     state = env.init(puzzles, board, config.rules)
     candidates = env.observe(state, board)
-    looker = Looker(Network("self-play", forward, params), config.chunk)
-    outputs, _ = apply_where(looker, params, candidates, ~state.terminated)
+    caller = NetworkCaller(Network("self-play", forward, params), config.chunk)
+    outputs, _ = apply_where(caller, params, candidates, ~state.terminated)
     surest = jax.nn.log_softmax(outputs.policy, axis=1).max(axis=1)
     surest = jnp.where(candidates.sum(axis=1) > 1, surest, 0.0).sum(axis=1)
     return jnp.where(state.terminated, 0.0, jnp.minimum(surest, 0.0))

@@ -147,7 +147,7 @@ def _empty_buffers(config: ZeroConfig, devices: int) -> Any:
 
 
 def shardings_of_round(state: ZeroState, mesh: Mesh) -> ZeroState:
-    """Where the state, or its shapes, is placed: a ``NamedSharding`` for each of its arrays."""
+    """The placement of the state, or of its shapes: a ``NamedSharding`` for each of its arrays."""
     split = NamedSharding(mesh, PartitionSpec("batch"))
     rivals = tuple(shardings_of(rival, mesh) for rival in state.rivals)
     return ZeroState(shardings_of(state.learner, mesh), rivals, jax.tree.map(lambda _: split, state.buffer))

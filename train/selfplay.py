@@ -183,7 +183,7 @@ def _in_arena(learner: ZeroConfig) -> Forward:
 
 
 def _check_devices(config: ZeroConfig, devices: int) -> None:
-    """Raises ValueError if games, positions or the buffer can't be divided among so many devices."""
+    """Raises ValueError if games, positions or the buffer can't be divided among this many devices."""
     if config.play.games % devices:
         raise ValueError(f"games {config.play.games} can't be divided into equal parts for {devices} devices")
     puzzles_needed(config, devices)

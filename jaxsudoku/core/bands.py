@@ -113,7 +113,7 @@ class Bands:
         return _bits(field + stack for field in self._fields for stack in self._stacks)
 
     def _of_boxes(self, *words: Word) -> list[Word]:
-        """The cells of all boxes, one after another, each moved to the corners of the boxes."""
+        """The cells of the boxes: one word per place in a box, with the cells moved to the corners of the boxes."""
         return [word >> np.uint32(column) for word in words for column in range(self.box[1])]
 
     def _to_boxes(self, word: Word) -> Word:
@@ -121,7 +121,7 @@ class Bands:
         return (word & self._corners) * _bits(range(self.box[1]))
 
     def _of_columns(self, *words: Word) -> list[Word]:
-        """The cells of all columns, one after another, each moved to the first field."""
+        """The cells of the columns: one word per row of the board, with its field moved to the first field."""
         return [word >> np.uint32(field) for word in words for field in self._fields]
 
     def _to_columns(self, word: Word) -> Word:

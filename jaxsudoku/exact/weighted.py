@@ -112,7 +112,7 @@ class _Input(NamedTuple):
 
 
 def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
-    """Searches puzzles; arguments as of ``stack.search``. Seeds other than 0 choose random digits."""
+    """Searches puzzles; arguments as in ``stack.search``. Seeds other than 0 choose random digits."""
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
     given = _Input(puzzles, seeds, excluded)
     _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane

@@ -111,7 +111,7 @@ def _fraction(bits: Array) -> Array:
 
 @functools.lru_cache(maxsize=8)
 def _houses_around(board: Board) -> np.ndarray:
-    """int32[m, side, cells]: the cells of each cell's houses; m is the most houses of a cell, padded with ``cells``."""
+    """int32[m, side, cells]: the cells of each cell's houses; m is the maximum of houses; padded with ``cells``."""
     around: list[list[tuple[int, ...]]] = [[] for _ in range(board.cells)]
     for house in board.houses:
         for cell in house:

@@ -184,7 +184,7 @@ def _without_lone_returns(piece: bytes, quoted: int) -> bytes:
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes; the first piece is long enough to detect a format, and empty if there are no bytes."""
+    """Joins first pieces until they are long enough to detect a format; one empty piece if there are no bytes."""
     head = b""
     for piece in pieces:  # a stream may give its first bytes one at a time
         head += piece

@@ -170,7 +170,7 @@ def consistent(table: Array, guesses: AnyArray, feedbacks: Array) -> Array:
       uint32[..., words].
 
     Raises:
-      CodeError: arrays of different shapes, or not of whole numbers; or a number that no code or feedback has, unless
+      CodeError: arrays of different shapes, or not of whole numbers; or an invalid number of a code or feedback, unless
         it is traced.
     """
     guesses, feedbacks = _numbers("code", guesses, len(table)), _numbers("feedback", feedbacks, MOST_FEEDBACKS)
@@ -180,7 +180,7 @@ def consistent(table: Array, guesses: AnyArray, feedbacks: Array) -> Array:
 
 
 def _numbers(what: str, numbers: AnyArray, size: int) -> Any:
-    """Numbers below a size, checked as far as their values are known."""
+    """Numbers below a size, after checking their values if these are known."""
     if _is_known(numbers):
         return check_numbers(what, numbers, size)
     array = jnp.asarray(numbers)

@@ -1,4 +1,4 @@
-"""Strategies as JSON files with codes as texts, and drawn as text."""
+"""Saving and loading of strategies as JSON with codes as texts, and drawings of trees as text."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def save_tree(tree: Tree, path: str | os.PathLike[str]) -> None:
 
 
 def load_tree(path: str | os.PathLike[str]) -> Tree:
-    """Reads a file in the format of ``save_tree``; whether the tree finds every code is checked by ``Tree.attempts``.
+    """Reads a file of ``save_tree``; ``Tree.attempts`` checks whether the tree finds every code.
 
     Raises:
       OSError: the file can't be read.
-      TreeError: it holds no tree; the message names the file and the cause.
+      TreeError: it is not a tree; the message names the file and the cause.
     """
     try:
         return _tree(parse_json(_content(Path(path))))
@@ -67,7 +67,7 @@ def load_saved(path: str | os.PathLike[str]) -> Tree | persistent_uct.SearchTree
 
 
 def _content(path: Path) -> bytes:
-    """What is in a file, decompressed, up to one byte more than may be read; raises TreeError if it is damaged."""
+    """The decompressed contents of a file, up to one byte above the limit; raises TreeError if it is damaged."""
     with open(path, "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if not data.startswith(b"\x1f\x8b"):
@@ -129,7 +129,7 @@ def draw_tree(tree: Tree, guesses: int = 2) -> str:
 
     Args:
       tree: the strategy, which must find every code.
-      guesses: guesses of a game that are drawn.
+      guesses: number of guesses of a game to draw.
 
     Raises:
       TreeError: some code is not found.

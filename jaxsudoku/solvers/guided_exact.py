@@ -15,7 +15,7 @@ from jaxsudoku.exact import guided_search
 from jaxsudoku.networks import Network
 
 from .guided_config import GuidedExactConfig
-from .looks import Looker, apply_where
+from .network_calls import NetworkCaller, apply_where
 from .tree.evaluators import choose_cell
 
 
@@ -51,7 +51,7 @@ def guided_branch(network: Network, cell: str, chunk: int | None = None) -> Bran
 
     def branch(board: Board, planes: Array, branching: Array) -> Array:
         cubes = planes_to_cubes(planes, board)
-        policy = apply_where(Looker(network, chunk), network.params, cubes, unpack_lanes(branching))[0].policy
+        policy = apply_where(NetworkCaller(network, chunk), network.params, cubes, unpack_lanes(branching))[0].policy
         choices = cubes & (cubes.sum(axis=1, keepdims=True, dtype=jnp.int32) > 1)
         place = choose_cell(cell, choices, policy)
         here = place[:, None, None]

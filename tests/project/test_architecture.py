@@ -195,7 +195,7 @@ def test_no_modules_import_each_other():
 #: The levels inside ``solvers``, lowest first; "" is its own ``__init__``. Families of solvers import no other family.
 SOLVER_LEVELS = (
     ("guided_config", "roots", "judging", "votes"),
-    ("queue", "looks", "tree.tree_config", "textbook.textbook_config", "population.population_config"),
+    ("queue", "network_calls", "tree.tree_config", "textbook.textbook_config", "population.population_config"),
     ("tree", "textbook", "population", "decoding", "exact"),
     ("guided_exact", "registry"),
     ("",),

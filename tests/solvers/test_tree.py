@@ -23,7 +23,7 @@ from jaxsudoku.networks.base import ABSENT, Halt
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import tree
 from jaxsudoku.solvers.guided_exact import guided_branch
-from jaxsudoku.solvers.looks import Looker, apply_where
+from jaxsudoku.solvers.network_calls import NetworkCaller, apply_where
 from jaxsudoku.solvers.tree import backtracking, evaluators, graph, policies, proving, simulation
 from jaxsudoku.solvers.tree.tree_config import Cell
 
@@ -312,7 +312,7 @@ def test_a_network_is_asked_what_is_wanted_and_no_more(together):
         return net.apply(params, cubes)
 
     counted = dataclasses.replace(net, apply=counting)
-    ask = jax.jit(functools.partial(apply_where, Looker(counted, together)))
+    ask = jax.jit(functools.partial(apply_where, NetworkCaller(counted, together)))
     some, every = (jax.tree.map(np.asarray, found) for found in (ask(net.params, cubes, wanted)[0], net(cubes)))
     for one, other in zip(some, every, strict=True):
         np.testing.assert_allclose(one[wanted], other[wanted], atol=1e-5)
@@ -332,7 +332,7 @@ def test_votes_are_the_mean_of_what_a_network_says_under_symmetries(chunk):
 
     def unfairness(votes):
         net = types.SimpleNamespace(apply=favouring, board=FOUR)
-        ask = jax.jit(functools.partial(apply_where, Looker(net, chunk, votes=votes), ()))
+        ask = jax.jit(functools.partial(apply_where, NetworkCaller(net, chunk, votes=votes), ()))
         found = shares(ask(cubes, wanted, seeds)[0].policy, cubes)
         np.testing.assert_allclose(found.sum(axis=1)[cubes.any(axis=1)], 1, rtol=1e-5)
         return np.abs(found - cubes / np.maximum(cubes.sum(axis=1, keepdims=True), 1)).mean()
@@ -349,7 +349,10 @@ def shares(logits, cubes):
 def test_votes_do_not_change_an_equivariant_network():
     cubes = np.random.default_rng(0).random((12, FOUR.side, FOUR.cells)) < 0.6
     net, every = random_network(FOUR, "cube"), np.ones(12, bool)
-    ask = [functools.partial(apply_where, Looker(net, None, votes=votes), net.params, cubes, every) for votes in (1, 3)]
+    ask = [
+        functools.partial(apply_where, NetworkCaller(net, None, votes=votes), net.params, cubes, every)
+        for votes in (1, 3)
+    ]
     one, three = jax.jit(lambda seeds: [each(seeds)[0] for each in ask])(np.arange(12, dtype=np.uint32))
     np.testing.assert_allclose(one.value, three.value, atol=1e-4)
     np.testing.assert_allclose(shares(one.policy, cubes), shares(three.policy, cubes), atol=1e-5)
@@ -360,10 +363,10 @@ def test_a_pool_changes_no_look():
     net, width = make_network("cube", key=0, board=SIX, **reference.TINY["cube"] | {"iterations": 12}), 40
     cubes = np.random.default_rng(0).random((width, SIX.side, SIX.cells)) < np.linspace(0.2, 0.9, width)[:, None, None]
     wanted, seeds = np.random.default_rng(1).random(width) < 0.8, np.zeros(width, np.uint32)
-    alone, pooled = (Looker(net, chunk, Halt(12, 0.6), pooled=chunk > 1) for chunk in (1, 16))
+    alone, pooled = (NetworkCaller(net, chunk, Halt(12, 0.6), pooled=chunk > 1) for chunk in (1, 16))
 
     certain = net.params | {"policy": jax.tree.map(lambda leaf: 8 * leaf, net.params["policy"])}
-    look = jax.jit(functools.partial(pooled.look, certain))
+    look = jax.jit(functools.partial(pooled.evaluate, certain))
     pool, left, every = pooled.empty(certain, width), wanted, []
     for others in (True, True, False, False, False, False, False):  # while others go on it waits until it is full
         seen, pool = look(pool, jnp.asarray(cubes), left, seeds, others)

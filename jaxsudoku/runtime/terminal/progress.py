@@ -108,7 +108,7 @@ class Screen:
         Args:
           text: the text.
           now: whether to show it at once; otherwise lines are limited to ten a second.
-          task: whether it is a task's line, as of ``Meter``; its stage is shown before it.
+          task: whether it is a task's line, as from ``Meter``; its stage is shown before it.
         """
         if not self._bar:
             return

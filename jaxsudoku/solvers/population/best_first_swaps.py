@@ -74,7 +74,7 @@ class Searches(NamedTuple):
 
 
 def best_first_swaps(board: Board, puzzles: Array, key: Array, config: BestFirstSwapsConfig, /) -> Solution:
-    """Greedy best-first search over complete grids; arguments as of ``annealing``.
+    """Greedy best-first search over complete grids; arguments as in ``annealing``.
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids explored, including the initial one; ``errors`` int32[N] the

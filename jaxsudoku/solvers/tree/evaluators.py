@@ -22,7 +22,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT, Halt, Outputs, masked_logits
 from jaxsudoku.runtime.random import key_of, mix
 
-from ..looks import Looker, iterations_of
+from ..network_calls import NetworkCaller, iterations_of
 from .tree_config import AlphaSudokuConfig, GuidedConfig, McgsConfig, MctsConfig
 
 
@@ -66,7 +66,7 @@ class Evaluator(NamedTuple):
     """The functions of an evaluator.
 
     Attributes:
-      looker: the network; None without one.
+      caller: the network; None without one.
       spares: (positions, their choices, whether they are on a rollout) -> bool[B], positions that need no network call.
       read: views -> evaluations; for positions that start a rollout the value may be that of the network alone.
       place: one step of the rollouts that complete all evaluated positions: (views, the policy at the start of the
@@ -75,7 +75,7 @@ class Evaluator(NamedTuple):
       value: (evaluations before a rollout, its end) -> the values float32[B].
     """
 
-    looker: Looker | None
+    caller: NetworkCaller | None
     spares: Callable[[env.State, Array, Array], Array]
     read: Callable[[View], Evaluation]
     place: Callable[[View, Array | None, Array], Array] | None = None
@@ -87,12 +87,12 @@ class Evaluator(NamedTuple):
 _CERTAIN = 0.99
 
 
-def looker_of(config: GuidedConfig | McgsConfig, network: Network, votes: int = 1) -> Looker:
-    """The ``Looker`` of a network for the resolved settings of a search."""
+def caller_of(config: GuidedConfig | McgsConfig, network: Network, votes: int = 1) -> NetworkCaller:
+    """The ``NetworkCaller`` of a network for the resolved settings of a search."""
     iterations = iterations_of(network)
     sure = config.sure if config.sure < 1 else math.inf
     halt = Halt(config.depth or iterations, sure) if iterations else None
-    return Looker(network, config.chunk, halt, votes, bool(config.pooled))
+    return NetworkCaller(network, config.chunk, halt, votes, bool(config.pooled))
 
 
 def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluator:
@@ -141,8 +141,8 @@ def by_network(board: Board, config: GuidedConfig, network: Network) -> Evaluato
         reward = terminal_value(board, config, end)
         return reward if config.value == "rollout" else (reward + before.value) / 2
 
-    looker = looker_of(config, network, config.votes) if config.asks else None
-    return Evaluator(looker, spares, read, place if plays or completes else None, completes, valued)
+    caller = caller_of(config, network, config.votes) if config.asks else None
+    return Evaluator(caller, spares, read, place if plays or completes else None, completes, valued)
 
 
 def _policy(view: View) -> Array:

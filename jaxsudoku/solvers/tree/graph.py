@@ -24,7 +24,7 @@ from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import ABSENT
 from jaxsudoku.runtime.operations import select
 
-from .evaluators import Evaluation, Evaluator, View, hash_nodes, looker_of
+from .evaluators import Evaluation, Evaluator, View, caller_of, hash_nodes
 from .lanes import Lanes
 from .simulation import Found, Search, Selected
 from .tree_config import McgsConfig
@@ -106,7 +106,7 @@ def by_network(board: Board, config: McgsConfig, network: Network) -> Evaluator:
         logits = jnp.where(view.choices, jnp.log(jnp.maximum(odds, 1 / _SUREST)), ABSENT).reshape(len(likely), -1)
         return Evaluation(view.state, logits, jax.nn.sigmoid(value))
 
-    return Evaluator(looker_of(config, network), lambda state, choices, rolling: jnp.zeros_like(rolling), read)
+    return Evaluator(caller_of(config, network), lambda state, choices, rolling: jnp.zeros_like(rolling), read)
 
 
 def search(board: Board, config: McgsConfig, record: Record | None = None) -> Search:

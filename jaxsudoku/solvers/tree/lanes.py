@@ -10,7 +10,7 @@ from jax import Array
 from jaxsudoku.core import env
 from jaxsudoku.runtime.operations import select
 
-from ..looks import Pool
+from ..network_calls import Pool
 from .evaluators import Evaluation
 
 #: The next stage of a lane's position: none, the rules, or evaluation.

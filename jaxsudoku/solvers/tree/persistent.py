@@ -23,7 +23,7 @@ from .lanes import Lanes
 from .policies import Policy
 from .proving import At, Node, below, no_place, no_tree, position
 from .simulation import Found, Recorder, Search, Selected
-from .tree_config import SEEN, AlphaSudokuConfig, MctsConfig, keeps_looks
+from .tree_config import SEEN, AlphaSudokuConfig, MctsConfig, counts_seen_grids
 
 
 class Kept(NamedTuple):
@@ -55,7 +55,7 @@ def recorder(config: AlphaSudokuConfig | MctsConfig) -> Recorder:
 
     def empty(width: int) -> Kept:
         none, no = jnp.zeros(width, jnp.int32), jnp.zeros(width, bool)
-        return Kept(jnp.zeros((width, SEEN), jnp.uint32) if keeps_looks(config) else None, none, none, no)
+        return Kept(jnp.zeros((width, SEEN), jnp.uint32) if counts_seen_grids(config) else None, none, none, no)
 
     return Recorder(empty)
 

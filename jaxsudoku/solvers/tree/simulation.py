@@ -189,7 +189,7 @@ class Simulation(NamedTuple):
         stage, seed = none.astype(jnp.int8), none.astype(jnp.uint32)
         work = Work(stage, nodes, nothing, seed, no, no, unseen, none, none, at)
         shape = (width, board.side, board.cells)
-        looker = self.evaluator.looker
+        caller = self.evaluator.caller
         return Lanes(
             root=unseen,
             evaluated=no,
@@ -216,7 +216,7 @@ class Simulation(NamedTuple):
             stack=jnp.zeros((width, board.cells, board.words), jnp.uint32),
             tree=self.search.empty(width),
             policy=jnp.zeros(shape, jnp.float32) if self.evaluator.keeps_policy else None,
-            pool=looker.empty(self.params, width) if looker else None,
+            pool=caller.empty(self.params, width) if caller else None,
         )
 
     def method(self, recorder: Recorder | None = None) -> Method[Lanes]:
@@ -312,19 +312,19 @@ class Simulation(NamedTuple):
 
     def _look(self, lanes: Lanes) -> tuple[Lanes, View, Array]:
         """The network's results for the positions, and which positions are ready for evaluation, bool[K]."""
-        work, looker = lanes.work, self.evaluator.looker
+        work, caller = lanes.work, self.evaluator.caller
         state = work.state
         here = work.stage == LOOK
         choices = env.legal_placement_mask(state, self.board)
         wanted = here & ~state.terminated & ~self.evaluator.spares(state, choices, work.rolling)
         if self.search.knows is not None:
             wanted &= ~(self.search.knows(lanes) & ~work.rooted & ~work.rolling)
-        if looker is None:
+        if caller is None:
             return lanes, View(state, choices, jnp.zeros_like(here), None), here
         others = (self.roots.active(lanes) & ~wanted).any()
         cubes = env.observe(state, self.board)
-        seen, pool = looker.look(self.params, lanes.pool, cubes, wanted, work.seed, others)
-        asked, votes = wanted & seen.lanes, looker.votes
+        seen, pool = caller.evaluate(self.params, lanes.pool, cubes, wanted, work.seed, others)
+        asked, votes = wanted & seen.lanes, caller.votes
         outputs = select(asked, seen.outputs, jax.tree.map(jnp.zeros_like, seen.outputs))
         calls = work.calls + jnp.where(asked, votes, 0)
         spent = lanes.network_iterations + jnp.where(asked, seen.spent * votes, 0)

@@ -256,7 +256,7 @@ def most_nodes(config: SearchConfig, board: Board) -> int:
     return config.simulations * (1 if config.proves else board.cells) + 1
 
 
-def keeps_looks(config: SearchConfig) -> bool:
+def counts_seen_grids(config: SearchConfig) -> bool:
     """Whether a search counts the different grids that its network has evaluated."""
     return isinstance(config, AlphaSudokuConfig) and not config.proofs and config.plays and config.rollout == "surest"
 

@@ -31,7 +31,7 @@ _VOTE = np.uint32(0x2545F491)
 _LEAST = 8
 
 
-class Seen(NamedTuple):
+class NetworkResults(NamedTuple):
     """Results of a network for K positions.
 
     Attributes:
@@ -67,7 +67,7 @@ class Pool(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
-class Looker:
+class NetworkCaller:
     """Evaluates the positions of K lanes by a network.
 
     Attributes:
@@ -97,9 +97,9 @@ class Looker:
         carry = self.network.apply.initialize_carry(params, jnp.zeros((size, board.side, board.cells), bool))
         return Pool(jnp.full(size, width, jnp.int32), jnp.zeros(size, jnp.int32), carry, jnp.int32(0))
 
-    def look(
+    def evaluate(
         self, params: Any, pool: Pool | None, cubes: Array, wanted: Array, seeds: Array, others: Array
-    ) -> tuple[Seen, Pool | None]:
+    ) -> tuple[NetworkResults, Pool | None]:
         """Evaluates wanted positions, or iterates on those in the pool.
 
         Args:
@@ -115,24 +115,24 @@ class Looker:
         """
         if pool is None:
             outputs, spent = apply_where(self, params, cubes, wanted, seeds)
-            return Seen(outputs, wanted, spent), None
+            return NetworkResults(outputs, wanted, spent), None
         size, width = len(pool.lane), len(wanted)
         shapes = jax.eval_shape(self.network.apply, params, cubes)
         nothing = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
 
-        def going(now: tuple[Seen, Pool, Array]) -> Array:
+        def going(now: tuple[NetworkResults, Pool, Array]) -> Array:
             left = (wanted & ~now[0].lanes).sum(dtype=jnp.int32)
             return (left >= size) | (now[2] & (left > 0) & ~others)
 
-        def turn(now: tuple[Seen, Pool, Array]) -> tuple[Seen, Pool, Array]:
+        def turn(now: tuple[NetworkResults, Pool, Array]) -> tuple[NetworkResults, Pool, Array]:
             seen, pool, _ = now
             pool, ended, found = self._turn(params, pool, cubes, wanted & ~seen.lanes)
             lane = jnp.where(ended, pool.lane, width)
-            new = Seen(found, jnp.ones(size, bool), pool.spent)
+            new = NetworkResults(found, jnp.ones(size, bool), pool.spent)
             seen = jax.tree.map(lambda old, new: old.at[lane].set(new, mode="drop"), seen, new)
             return seen, pool._replace(lane=jnp.where(ended, width, pool.lane)), jnp.bool_(False)
 
-        blank = Seen(finite_outputs(nothing, cubes), jnp.zeros(width, bool), jnp.zeros(width, jnp.int32))
+        blank = NetworkResults(finite_outputs(nothing, cubes), jnp.zeros(width, bool), jnp.zeros(width, jnp.int32))
         seen, pool, _ = lax.while_loop(going, turn, (blank, pool, jnp.bool_(True)))
         return seen, pool
 
@@ -185,12 +185,12 @@ def _parts(size: int) -> list[int]:
 
 
 def apply_where(
-    looker: Looker, params: Any, cubes: Array, wanted: Array, seeds: Array | None = None
+    caller: NetworkCaller, params: Any, cubes: Array, wanted: Array, seeds: Array | None = None
 ) -> tuple[Outputs, Array]:
     """Evaluates the wanted positions, in chunks; results for the others are undefined.
 
     Args:
-      looker: the network, and how it is called.
+      caller: the network, and how it is called.
       params: its parameters.
       cubes: bool[K, side, cells], the positions' candidates.
       wanted: bool[K].
@@ -200,18 +200,18 @@ def apply_where(
       ``Outputs`` for K positions after ``finite_outputs``, with votes the logarithms of mean probabilities; and the
       network's iterations int32[K], with votes those of one vote.
     """
-    size, chunk = len(wanted), looker.chunk
+    size, chunk = len(wanted), caller.chunk
     seeds = jnp.zeros(size, jnp.uint32) if seeds is None else seeds
-    apply, votes = looker.network.apply, looker.votes
+    apply, votes = caller.network.apply, caller.votes
 
     def call(cubes: Array, seeds: Array) -> tuple[Outputs, Array]:
-        all_iterations = jnp.full(len(cubes), max(iterations_of(looker.network), 1), jnp.int32)
+        all_iterations = jnp.full(len(cubes), max(iterations_of(caller.network), 1), jnp.int32)
         if votes > 1:
             keys = jax.vmap(key_of)(mix(seeds ^ _VOTE))
-            return _voted(looker.network, params, cubes, keys, votes), all_iterations
-        if looker.halt is None:
+            return _voted(caller.network, params, cubes, keys, votes), all_iterations
+        if caller.halt is None:
             return finite_outputs(apply(params, cubes), cubes), all_iterations
-        outputs, spent = apply.look(params, cubes, looker.halt)
+        outputs, spent = apply.look(params, cubes, caller.halt)
         return finite_outputs(outputs, cubes), spent
 
     if chunk is None or chunk >= size:
