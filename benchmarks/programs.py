@@ -13,7 +13,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import jaxsudoku as js
 from jaxsudoku import generation, networks, rating, solvers
-from jaxsudoku.engine.batches import Engine, Kernel
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.kernels import Kernel
 from jaxsudoku.solvers import driver
 
 Devices = Sequence[Any]

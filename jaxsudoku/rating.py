@@ -25,8 +25,9 @@ from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.planes import grids_to_planes, grids_to_words, pad_grids, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
 from jaxsudoku.core.tuning import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart
-from jaxsudoku.engine.batches import Engine, PuzzleItems
+from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.inputs import as_marked
+from jaxsudoku.engine.kernels import PuzzleItems
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.io import Errors
 from jaxsudoku.runtime import forks
@@ -346,7 +347,7 @@ def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locke
 
 @dataclasses.dataclass(frozen=True)
 class RatingKernel(PuzzleItems):
-    """A ``batches.Kernel`` from puzzles to their ratings, as ``branch_nodes``, whose ``searches`` its engines share.
+    """A ``kernels.Kernel`` from puzzles to their ratings, as ``branch_nodes``, whose ``searches`` its engines share.
 
     Attributes:
       lanes: as for ``exact.search``; None for automatic.
@@ -371,7 +372,7 @@ class RatingKernel(PuzzleItems):
 
 @dataclasses.dataclass(frozen=True)
 class RulesKernel(PuzzleItems):
-    """A ``batches.Kernel`` from puzzles to indices into ``RULES``, as ``weakest_rules``.
+    """A ``kernels.Kernel`` from puzzles to indices into ``RULES``, as ``weakest_rules``.
 
     Attributes:
       lanes: puzzles in a block, a multiple of 32.

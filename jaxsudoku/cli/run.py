@@ -92,7 +92,7 @@ class Engines:
 
 def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:
     """The puzzles of chunks, with their candidates if ``listed``; appends the chunks to ``taken``."""
-    from jaxsudoku.engine.batches import with_candidates
+    from jaxsudoku.engine.kernels import with_candidates
 
     for chunk in chunks:
         taken.append(chunk)

@@ -16,8 +16,8 @@ import functools
 import itertools
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.engine.kernels import SMALL, Kernel, Limits
 from jaxsudoku.runtime import alarms, cache, forks, host_arrays
 from jaxsudoku.runtime.arrays import check_on_host
 from jaxsudoku.runtime.devices import compiler_options, kind, usable_cores, used_devices
@@ -36,100 +37,8 @@ from jaxsudoku.runtime.threads import in_order
 #: Default size of a batch on a device, in bytes.
 _BATCH_BYTES = {"cpu": 1 << 24, "gpu": 1 << 28, "tpu": 1 << 29}
 
-#: Items of the smallest program.
-SMALL = 32
-
 #: Batches that an accelerator has at a time, and threads that prepare batches and put away results.
 _ON_DEVICE, _WORKERS = 3, 8
-
-
-class Limits(NamedTuple):
-    """Sizes of automatic batches.
-
-    Attributes:
-      fewest: items for which a CPU's thread is worth a batch of its own.
-      most: the most items in a batch on a device; None for as many as fit the memory.
-    """
-
-    fewest: int
-    most: int | None = None
-
-
-class Kernel(Hashable, Protocol):
-    """A pure function of a batch of items, hashable and compared by value."""
-
-    def resolve(self, board: Board, platform: str) -> Kernel:
-        """The kernel with automatic settings chosen for a board and a platform."""
-
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """The shape and dtype (unsigned) of an item. Batches are padded with items of the largest value."""
-
-    def extra_bytes(self, board: Board) -> int:
-        """Bytes of an item's results, beyond those of a puzzle's solution."""
-
-    def limits(self, board: Board, platform: str) -> Limits:
-        """The sizes of automatic batches. Called on the resolved kernel."""
-
-    def small(self, board: Board, platform: str) -> Kernel | None:
-        """The kernel for at most ``SMALL`` items, with settings that suit so few; None if these are the same."""
-
-    @property
-    def compiler_options(self) -> dict[str, str]:
-        """Further options for the compiler."""
-
-    def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
-        """A pytree of arrays with leading axis B, for items [B, ...].
-
-        ``number`` uint32 differs between batches and devices. The engine's ``shared`` follows as further arguments.
-        """
-
-
-class KernelDefaults:
-    """Base of kernels whose results are small, and whose batches have no other limit than memory."""
-
-    def extra_bytes(self, board: Board) -> int:
-        """No extra bytes."""
-        return 0
-
-    def limits(self, board: Board, platform: str) -> Limits:
-        """Batches that are worth a thread, as large as fit."""
-        return Limits(fewest_items(board))
-
-    def small(self, board: Board, platform: str) -> Kernel | None:
-        """No other kernel."""
-        return None
-
-    @property
-    def compiler_options(self) -> dict[str, str]:
-        """No further options."""
-        return {}
-
-
-class PuzzleItems(KernelDefaults):
-    """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search.
-
-    Attributes:
-      listed: whether an item is a puzzle and its candidates, as ``with_candidates`` makes them.
-    """
-
-    listed: bool = False
-
-    def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A puzzle, uint8[cells]; with candidates uint8[1 + side, cells]."""
-        return jax.ShapeDtypeStruct((1 + board.side, board.cells) if self.listed else (board.cells,), np.uint8)
-
-    def extra_bytes(self, board: Board) -> int:
-        """The bytes of a puzzle's candidates."""
-        return board.candidates if self.listed else 0
-
-    def split(self, items: jax.Array) -> tuple[jax.Array, jax.Array | None]:
-        """The puzzles uint8[B, cells] of items, and the digits that are no candidates, bool[B, side, cells] or None."""
-        return (items[:, 0], items[:, 1:] == 0) if self.listed else (items, None)
-
-
-def with_candidates(puzzles: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
-    """Items uint8[N, 1 + side, cells] of puzzles uint8[N, cells] and candidates bool[N, side, cells]; None for all."""
-    return puzzles if candidates is None else np.concatenate([puzzles[:, None], candidates], axis=1, dtype=np.uint8)
 
 
 class Engine:
@@ -463,11 +372,6 @@ def _shares(items: np.ndarray, devices: int) -> list[np.ndarray]:
 def _joined(parts: list[Any]) -> Any:
     """The results of several devices, concatenated."""
     return parts[0] if len(parts) == 1 else jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
-
-
-def fewest_items(board: Board) -> int:
-    """Items for which a thread is worth a batch of its own: 1,024 of 9x9, fewer of wider boards, which take longer."""
-    return min(1024, max(1, 1024 * 9**3 // board.candidates))
 
 
 def default_batch_size(

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsudoku.core.board import Board, board_of_grids
-from jaxsudoku.engine.batches import Engine, Kernel
+from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.inputs import as_puzzles
+from jaxsudoku.engine.kernels import Kernel
 from jaxsudoku.io import Errors
 from jaxsudoku.runtime.arrays import from_dlpack
 from jaxsudoku.runtime.process_shards import ProcessShards, is_spread

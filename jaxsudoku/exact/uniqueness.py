@@ -13,7 +13,8 @@ from jax import Array
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
-from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, fewest_items, with_candidates
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, fewest_items, with_candidates
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.runtime.terminal.progress import Report
 
@@ -52,7 +53,7 @@ def solve_and_count(
 
 @dataclasses.dataclass(frozen=True)
 class CountKernel(PuzzleItems):
-    """Solves puzzles and counts their solutions: a ``batches.Kernel`` that gives a ``SearchResult``.
+    """Solves puzzles and counts their solutions: a ``kernels.Kernel`` that gives a ``SearchResult``.
 
     Attributes:
       config: the settings.

@@ -30,7 +30,7 @@ QUICK_LANES = 64
 
 @dataclasses.dataclass(frozen=True)
 class Attempt(RequestItems):
-    """A ``batches.Kernel`` that makes ``Puzzles`` with one solution from ``Request``s.
+    """A ``kernels.Kernel`` that makes ``Puzzles`` with one solution from ``Request``s.
 
     Attributes:
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.

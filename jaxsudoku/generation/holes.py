@@ -27,7 +27,7 @@ from jaxsudoku.rating import IMPROPER
 
 @dataclasses.dataclass(frozen=True)
 class HoleKernel(RequestItems):
-    """A ``batches.Kernel`` that makes instances with ``Request.most`` clues.
+    """A ``kernels.Kernel`` that makes instances with ``Request.most`` clues.
 
     Attributes:
       holes: one of ``HOLES``.

@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.engine.batches import KernelDefaults
+from jaxsudoku.engine.kernels import KernelDefaults
 from jaxsudoku.engine.tables import grid_texts, to_table
 
 #: The number of an item that pads a batch.

@@ -13,8 +13,9 @@ import numpy as np
 from jaxsudoku import solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.status import CAUSE
-from jaxsudoku.engine.batches import Engine, Limits, PuzzleItems, with_candidates
+from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.inputs import as_candidates, as_marked
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, with_candidates
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact.exact_config import ExactConfig
@@ -231,7 +232,7 @@ def count_solutions(
 
 @dataclasses.dataclass(frozen=True)
 class SolveKernel(PuzzleItems):
-    """A ``batches.Kernel`` that solves puzzles and judges the results, a ``Solution``; a network is a shared argument.
+    """A ``kernels.Kernel`` that solves puzzles and judges the results, a ``Solution``; a network is a shared argument.
 
     Attributes:
       solver: the solver's name.

@@ -23,7 +23,7 @@ from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens
 from jaxsudoku.core.tuning import CPU_LANES, node_lanes
-from jaxsudoku.engine.batches import Limits, PuzzleItems, fewest_items
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, fewest_items
 
 from .apply import fill, search
 from .position import eliminate, lanes_with, pack, start, unpack
@@ -163,7 +163,7 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
 
 @dataclasses.dataclass(frozen=True)
 class TechniqueKernel(PuzzleItems):
-    """A ``batches.Kernel`` from puzzles to the hardest techniques int8[N] and whether they are solved bool[N].
+    """A ``kernels.Kernel`` from puzzles to the hardest techniques int8[N] and whether they are solved bool[N].
 
     Its engines share ``last``, as of ``solve_by_techniques``.
 

@@ -15,8 +15,9 @@ import reference
 import jaxsudoku as js
 from jaxsudoku import solvers
 from jaxsudoku.core.host_rules import all_candidates
-from jaxsudoku.engine.batches import _BATCH_BYTES, Engine, PuzzleItems, default_batch_size
+from jaxsudoku.engine.batches import _BATCH_BYTES, Engine, default_batch_size
 from jaxsudoku.engine.inputs import as_puzzles
+from jaxsudoku.engine.kernels import PuzzleItems
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.solvers import driver, judging
 

@@ -15,7 +15,7 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import jaxsudoku as js
 from jaxsudoku.cli import main
-from jaxsudoku.engine import batches
+from jaxsudoku.engine import batches, kernels
 from jaxsudoku.runtime import alarms, cache
 
 FOUR = reference.SMALL["4x4"]
@@ -34,7 +34,7 @@ def solve():
 
 
 @dataclasses.dataclass(frozen=True)
-class Kernel(batches.PuzzleItems):
+class Kernel(kernels.PuzzleItems):
     """A kernel that is compiled soon."""
 
     def resolve(self, board, platform):

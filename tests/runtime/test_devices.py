@@ -27,7 +27,7 @@ import dataclasses, functools, json, sys
 import jax, numpy as np
 import jaxsudoku as js
 from jaxsudoku import exact
-from jaxsudoku.engine import batches
+from jaxsudoku.engine import batches, kernels
 
 puzzles = np.array(json.load(sys.stdin), np.uint8)
 shards = []
@@ -65,7 +65,7 @@ results["search_devices"] = sorted(device.id for device in found.counts.sharding
 results["replicated"] = found.counts.sharding.is_fully_replicated
 
 @dataclasses.dataclass(frozen=True)
-class Shifted(batches.PuzzleItems):
+class Shifted(kernels.PuzzleItems):
     def resolve(self, board, platform):
         return self
 

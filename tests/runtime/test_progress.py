@@ -20,7 +20,8 @@ import jaxsudoku as js
 from jaxsudoku import mastermind as mm
 from jaxsudoku.cli import main
 from jaxsudoku.engine import batches
-from jaxsudoku.engine.batches import Engine, PuzzleItems
+from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.kernels import PuzzleItems
 from jaxsudoku.evaluation import EvaluateConfig
 from jaxsudoku.io import open_puzzles
 from jaxsudoku.runtime.terminal import progress
