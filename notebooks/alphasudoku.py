@@ -16,10 +16,15 @@
 # %% [markdown]
 # # AlphaSudoku, batched
 #
+# **What was found.** On the hardest shipped puzzles, with naked singles as the only rule, AlphaSudoku with 256
+# simulations a move solves all 32 within 1,000 grids; backtracking solves 81%, tree search without a network 53%.
+#
+# ![The share of puzzles that each solver solves, by iterations](../docs/images/notebooks/alphasudoku.png)
+#
 # The AlphaSudoku study asked whether tree search with a network, as in AlphaZero, solves Sudoku. It compared
 # backtracking, a network that fills one cell after another, Monte-Carlo tree search (MCTS) with random rollouts, and
-# AlphaSudoku: PUCT with the network's priors. It reports that backtracking solves 100%, MCTS 80% and AlphaSudoku 97% of
-# those of its 700 rated puzzles that have a difficulty below 5, mostly in under 500 iterations. The notebook
+# AlphaSudoku: PUCT with the network's priors. It uses 700 rated puzzles. Of those with a difficulty below 5 it reports
+# that backtracking solves 100%, MCTS 80% and AlphaSudoku 97%, mostly in under 500 iterations. The notebook
 # `alphasudoku_study` repeats it as it is written.
 #
 # Most puzzles of that set are solved in a few iterations once simple rules are applied. So this notebook takes the
@@ -33,8 +38,25 @@
 #
 # [docs/search.md](../docs/search.md) has the options.
 
-# %%
+# %% [markdown] tags=["install"]
+# To run this notebook on another machine, such as in Colab, upload it together with the source distribution
+# `jaxsudoku-*.tar.gz`, which `python -m build --sdist` makes in a checkout. The next cell installs it where jaxsudoku
+# is missing.
+
+# %% tags=["install"]
+import importlib.util
 import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxsudoku") is None:  # as in Colab
+    fetch = "mkdir checkout && tar xzf jaxsudoku-*.tar.gz --strip-components=1 -C checkout"
+    install = f"{sys.executable} -m pip install --quiet './checkout[evosax,plot,train]'"
+    subprocess.run(f"{fetch} && {install}", shell=True, check=True)
+    os.chdir("checkout/notebooks")
+    sys.path.insert(0, os.path.dirname(os.getcwd()))
+
+# %%
 from math import sqrt
 
 import jax
@@ -46,13 +68,18 @@ import jaxsudoku as js
 from jaxsudoku import env
 from jaxsudoku.solvers.tree import AlphaSudokuConfig, evaluators, policies, proving, simulation
 
-#: A small setting for a machine that only checks that all of it runs.
-SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+# %% tags=["parameters"]
+board = js.Board.classic(9)
+puzzles = js.load("9x9-extreme")[::5][:32]
+rules = "naked"
+networks = {iterations: js.load_network("cube", board=board, iterations=iterations) for iterations in (8, 64)}
+drawn_simulations = 63  # of the tree that is drawn
+budget = 1000  # grids of a search
+counts = (4, 32, 256)  # simulations before a move
+compared = ("backtracking", "network, cell by cell", "MCTS with rollouts", "AlphaSudoku, 20", "AlphaSudoku, 256")
 
-board = js.Board.classic(4 if SMALL else 9)
-network = js.load_network("cube", board=board, iterations=2 if SMALL else 8)
-puzzles = js.load("4x4")[:8] if SMALL else js.load("9x9-extreme")[::5][:32]
-rules = "none" if SMALL else "naked"  # naked singles alone solve every 4x4 puzzle
+# %%
+network = networks[min(networks)]
 clues = (puzzles > 0).sum(axis=1)
 print(f"{len(puzzles)} puzzles with {clues.min()} to {clues.max()} clues")
 
@@ -69,8 +96,8 @@ root = env.init(puzzles, board, rules)
 candidates = env.observe(root, board)
 solutions = js.solve(puzzles, board).grids
 probabilities = {}
-for iterations in (2, 4) if SMALL else (8, 64):
-    outputs = js.load_network("cube", board=board, iterations=iterations)(candidates)
+for iterations, by_iterations in networks.items():
+    outputs = by_iterations(candidates)
     policy = np.asarray(jax.nn.softmax(outputs.policy, axis=1))
     probabilities[iterations] = policy
     is_open = np.asarray(candidates).sum(axis=1) > 1
@@ -96,16 +123,17 @@ plt.show()
 # %% [markdown]
 # ## A search tree
 #
-# A node is a position after the rules, and a move is a digit of one cell. Of the cells with fewest candidates the
-# search takes the one that the network is least sure of, which takes fewest iterations on hard puzzles after singles
-# ([table](../benchmarks/results/tree-search.md#which-cell)). A move to a position that the rules refute is not tried
-# again. A position without moves left is refuted as well; this proof is propagated to the root. One search is made for
-# every puzzle. Of those that find the solution, the tree with most refuted nodes is drawn. The bluer a node, the higher
-# the probability of a solution, by the network. Refuted nodes are crossed out, the solution has a green ring.
+# A node is a position after the rules, and a move is a digit of one cell. The search fills one of the cells with fewest
+# candidates: the one that the network is least sure of. On hard puzzles after singles this choice needs fewest
+# iterations ([table](../benchmarks/results/tree-search.md#which-cell)). A move to a position that the rules refute is
+# not tried again. A position without moves left is refuted as well; this proof is propagated to the root. One search is
+# made for every puzzle. The drawing shows the tree with most refuted nodes among the searches that find the solution.
+# The bluer a node, the higher the probability of a solution, by the network. Refuted nodes are crossed out, the
+# solution has a green ring.
 
 # %%
 plain = {"complete": False, "sure": 1.0}  # every position has all iterations of the network, and is left at that
-config = AlphaSudokuConfig(simulations=8 if SMALL else 63, rules=rules, **plain).resolve(board, "cpu")
+config = AlphaSudokuConfig(simulations=drawn_simulations, rules=rules, **plain).resolve(board, "cpu")
 evaluator = evaluators.by_network(board, config, network)
 search = proving.search(board, config, policies.alphasudoku(board, config))
 
@@ -118,6 +146,7 @@ def grow(params, puzzles):
     return lanes.tree, lanes.found
 
 
+# %%
 tree, answered = jax.tree.map(np.asarray, grow(network.params, puzzles))
 
 
@@ -150,32 +179,29 @@ plt.show()
 #
 # All solvers apply the same rule and get the same puzzles. An iteration is one grid: a node, a step of a rollout, a
 # step back, or for the network alone a cell that it fills. A puzzle counts as solved within 1,000 iterations. (A search
-# that is under way then is finished, so it may solve a puzzle later; that does not count.) The network alone never
-# takes a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move and the cell with
+# that has begun by then is finished, but a solution that it finds later does not count.) The network alone never takes
+# a cell back. As in the study, MCTS and the first AlphaSudoku have 20 simulations before a move and the cell with
 # fewest candidates. MCTS has an exploration of sqrt 2 as in the study; AlphaSudoku has the sqrt 2 of its text, which
-# its code does not use. Other than in the study, both keep proofs, and AlphaSudoku takes its values from the network's
+# its code does not use. Unlike in the study, both keep proofs, and AlphaSudoku takes its values from the network's
 # value head and not from rollouts. The second AlphaSudoku has the settings of the library: AlphaZero's formula, the
 # cell that the network is least sure of, and 256 simulations. Two defaults of the library are off in both: boards are
 # not completed, and the network runs its 8 iterations at every position. Refuted moves are not tried again in any
 # search.
 
 # %%
-budget = 50 if SMALL else 1000
-most = 8 if SMALL else 256
 study = {"simulations": 20, "exploration": sqrt(2)}
 guided = {"solver": "alphasudoku", "network": network, **plain}
 contenders = {
     "backtracking": {"solver": "depth-first", "budget": budget},
     "network, cell by cell": {"solver": "iterative", "network": network, "patience": 1, "complete": False},
     "MCTS with rollouts": {"solver": "mcts", "budget": budget, **study},
-    "AlphaSudoku, 20 simulations": {**guided, "budget": budget, "formula": "study", "cell": "fewest", **study},
-    "AlphaSudoku, 256 simulations": {**guided, "budget": budget, "simulations": most},
+    "AlphaSudoku, 20": {**guided, "budget": budget, "formula": "study", "cell": "fewest", **study},
+    "AlphaSudoku, 256": {**guided, "budget": budget, "simulations": counts[-1]},
 }
-if SMALL:  # each takes long to compile
-    contenders = {name: contenders[name] for name in ("backtracking", "AlphaSudoku, 256 simulations")}
-found = {name: js.solve(puzzles, board, rules=rules, **options) for name, options in contenders.items()}
+found = {name: js.solve(puzzles, board, rules=rules, **contenders[name]) for name in compared}
 
 
+# %%
 def solved_within(solution):
     """Which puzzles are solved within the budget."""
     return (solution.status == js.Status.SOLVED) & (solution.iterations <= budget)
@@ -185,11 +211,11 @@ for name, solution in found.items():
     solved = solved_within(solution)
     calls = solution.stats.get("network_calls", np.zeros(1)).mean()
     print(
-        f"{name:28} solved {solved.mean():6.1%}; iterations: median {np.median(solution.iterations):5,.0f}, "
+        f"{name:22} solved {solved.mean():6.1%}; iterations: median {np.median(solution.iterations):5,.0f}, "
         f"mean {solution.iterations.mean():5,.0f}; network calls: mean {calls:4,.0f}"
     )
 
-# %%
+# %% tags=["picture"]
 figure, axis = plt.subplots(figsize=(8, 4.5), layout="constrained")
 for name, solution in found.items():
     solved = solved_within(solution)
@@ -203,12 +229,12 @@ plt.show()
 # %% [markdown]
 # ## Simulations
 #
-# The second AlphaSudoku of the section before, by the number of simulations before the root moves. With few, the search
-# goes down soon, and has to come back from a wrong move; with many it is best-first over the whole tree.
+# The second AlphaSudoku of the previous section, by the number of simulations before the root moves. With few, the
+# search goes down soon, and has to come back from a wrong move; with many it is best-first over the whole tree.
 
 # %%
 sweep = {}
-for simulations in (most,) if SMALL else (4, 32, most):
+for simulations in counts:
     options = {**guided, "budget": budget, "simulations": simulations}
     sweep[simulations] = solution = js.solve(puzzles, board, rules=rules, **options)
     print(
@@ -231,7 +257,7 @@ for axis in (left, right):
 plt.show()
 
 # %% [markdown]
-# ## What was found
+# ## Findings
 #
 # - After 8 iterations of the network its most probable digit is right in about 62% of the open cells, after 64 in about
 #   92%. It gives a solution a probability of about 0.99, rightly: every puzzle has one.

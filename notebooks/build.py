@@ -7,6 +7,13 @@
 
 A notebook is written only if its script ran to the end. Pictures are stored with few colours, so that all notebooks
 together stay small. The notebook's metadata has a digest of the code, the versions, and the time it took.
+
+A script begins with its title, a line of what was found, and a picture. The picture is that of the cell with the tag
+``picture``; it is written into ``docs/images/notebooks``, and the gallery, ``docs/notebooks.md``, shows it with the
+line. The cells with the tag ``install`` are written here too: they install jaxsudoku where it is missing, from the
+repository that pyproject.toml names. Constants that make a notebook quick or thorough are in the cell with the tag
+``parameters``, which has nothing but assignments.
+
 Needs the extra notebook.
 """
 
@@ -19,18 +26,71 @@ import io
 import json
 import os
 import platform
+import re
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parent
+PICTURES, GALLERY = ROOT / "docs" / "images" / "notebooks", ROOT / "docs" / "notebooks.md"
 
 #: Most bytes of a notebook's pictures and text, and of all notebooks.
 MOST_OF_ONE, MOST_OF_ALL = 400_000, 1_500_000
 
+#: Lines of the longest cell of code.
+MOST_LINES = 25
+
 #: Colours of a stored picture.
 _COLOURS = 64
+
+#: The start of a notebook: its title, a line of what was found, and its picture.
+_START = re.compile(r"# (?P<title>.+)\n\n\*\*What was found\.\*\* (?P<found>(?:.+\n)+)\n!\[.+\]\((?P<picture>.+)\)\n")
+
+#: The two cells of a script that install the package.
+_INSTALL = re.compile(
+    r'^# %% \[markdown\] tags=\["install"\]\n.*?^# %% tags=\["install"\]\n.*?(?=^# %%)', re.DOTALL | re.MULTILINE
+)
+
+_INSTALL_CELLS = """\
+# %% [markdown] tags=["install"]
+{text}
+
+# %% tags=["install"]
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxsudoku") is None:  # as in Colab
+    fetch = "{fetch}"
+    install = f"{{sys.executable}} -m pip install --quiet './checkout[evosax,plot,train]'"
+    subprocess.run(f"{{fetch}} && {{install}}", shell=True, check=True)
+    os.chdir("checkout/notebooks")
+    sys.path.insert(0, os.path.dirname(os.getcwd()))
+
+"""
+
+_BADGE = "# [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({address})\n"
+
+_HOSTED = "# The next cell installs jaxsudoku where it is missing, as in Colab."
+
+_UPLOAD = """\
+# To run this notebook on another machine, such as in Colab, upload it together with the source distribution
+# `jaxsudoku-*.tar.gz`, which `python -m build --sdist` makes in a checkout. The next cell installs it where jaxsudoku
+# is missing."""
+
+_GALLERY = """\
+# Notebooks
+
+Experiments with their outputs. The times are those of one CPU core that other programs used too. The constants in the
+cell of parameters, near the top of each notebook, make it smaller or larger.
+
+| notebook | what was found |
+|---|---|
+"""
 
 #: What is put before the cells, and not stored: the size of pictures.
 _SETTINGS = "%matplotlib inline\n%config InlineBackend.rc = {'figure.dpi': 72}"
@@ -41,10 +101,74 @@ def scripts() -> list[Path]:
     return [path for path in sorted(FOLDER.glob("*.py")) if path != Path(__file__).resolve()]
 
 
+def tags(cell: Any) -> list[str]:
+    """The tags of a cell."""
+    return cell.metadata.get("tags", [])
+
+
 def digest(cells: list[Any]) -> str:
-    """SHA-256 of the sources of the code among cells."""
-    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    """SHA-256 of the sources of the code among cells, but for the cell that installs the package."""
+    code = [cell.source for cell in cells if cell.cell_type == "code" and "install" not in tags(cell)]
     return hashlib.sha256(json.dumps(code).encode()).hexdigest()
+
+
+def repository() -> str:
+    """Where the project is hosted, or "" as long as it is not."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return settings["tool"]["hatch"]["metadata"]["hooks"]["custom"].get("repository", "").rstrip("/")
+
+
+def install_cells(name: str, address: str) -> str:
+    """The cells of a script that install the package from a repository, or from an upload if its address is ""."""
+    if not address:
+        fetch = "mkdir checkout && tar xzf jaxsudoku-*.tar.gz --strip-components=1 -C checkout"
+        return _INSTALL_CELLS.format(text=_UPLOAD, fetch=fetch)
+    github, fetch = "https://github.com/", f"git clone --quiet --depth 1 {address} checkout"
+    if not address.startswith(github):  # Colab opens no other addresses
+        return _INSTALL_CELLS.format(text=_HOSTED, fetch=fetch)
+    in_colab = (
+        f"https://colab.research.google.com/github/{address.removeprefix(github)}/blob/main/notebooks/{name}.ipynb"
+    )
+    return _INSTALL_CELLS.format(text=_BADGE.format(address=in_colab) + _HOSTED, fetch=fetch)
+
+
+def with_install_cells(script: Path) -> str:
+    """The text of a script with the cells that install the package as they are now."""
+    cells = install_cells(script.stem, repository())
+    text, found = _INSTALL.subn(lambda _: cells, script.read_text(encoding="utf-8"))
+    if found != 1:
+        raise ValueError(f"{script.name}: a markdown cell and a code cell with the tag install must follow each other")
+    return text
+
+
+def start(script: Path) -> dict[str, str]:
+    """The title of a script, its line of what was found, and its picture.
+
+    Raises:
+      ValueError: the script does not begin with these.
+    """
+    import jupytext
+
+    found = _START.match(jupytext.read(script).cells[0].source + "\n")
+    if not found or found["picture"] != f"../docs/images/notebooks/{script.stem}.png":
+        raise ValueError(f"{script.name} must begin with a title, **What was found.** and its picture")
+    return {**found.groupdict(), "found": " ".join(found["found"].split())}
+
+
+def gallery() -> str:
+    """The page of the documentation with a picture of every notebook, and its line of what was found."""
+    import jupytext
+
+    rows = []
+    for script in scripts():
+        title, found, _ = start(script).values()
+        minutes = jupytext.read(script.with_suffix(".ipynb")).metadata["jaxsudoku"]["seconds"] / 60
+        link = f"../notebooks/{script.stem}.ipynb"
+        rows.append(
+            f"| [![{title}](images/notebooks/{script.stem}.png)]({link}) "
+            f"| [{title}]({link}) ({max(minutes, 1):.0f} min)<br>{found} |\n"
+        )
+    return _GALLERY + "".join(rows)
 
 
 def build(script: Path) -> float:
@@ -59,15 +183,17 @@ def build(script: Path) -> float:
     import nbclient
     import nbformat
 
+    script.write_text(with_install_cells(script), encoding="utf-8")
+    start(script)
     notebook = jupytext.read(script)
     sources = digest(notebook.cells)
     notebook.cells.insert(0, nbformat.v4.new_code_cell(_SETTINGS))
-    start = time.perf_counter()
+    begun = time.perf_counter()
     # relative links and files are those of the folder of notebooks
     nbclient.NotebookClient(
         notebook, timeout=None, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}
     ).execute()
-    seconds = time.perf_counter() - start
+    seconds = time.perf_counter() - begun
     del notebook.cells[0]
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -76,9 +202,19 @@ def build(script: Path) -> float:
             if "image/png" in output.get("data", {}):
                 output.data["image/png"] = _few_colours(output.data["image/png"])
                 output.metadata = {}
+        if "outputs" in cell:
+            cell.outputs = merged(cell.outputs)
     facts = {"python": platform.python_version(), "jax": jax.__version__, "seconds": round(seconds)}
     _write(script, notebook, {"sources": sources, **facts})
     return seconds
+
+
+def merged(outputs: list[Any]) -> list[Any]:
+    """The outputs of a cell with all that it printed as one, in the place of the first."""
+    printed = [output for output in outputs if output.output_type == "stream"]
+    if printed:
+        printed[0].text = "".join(output.text for output in printed)
+    return [output for output in outputs if output.output_type != "stream" or output is printed[0]]
 
 
 def retell(script: Path) -> None:
@@ -89,6 +225,7 @@ def retell(script: Path) -> None:
     """
     import jupytext
 
+    script.write_text(with_install_cells(script), encoding="utf-8")
     notebook, stored = jupytext.read(script), jupytext.read(script.with_suffix(".ipynb"))
     facts = stored.metadata.get("jaxsudoku", {})
     if not digest(notebook.cells) == digest(stored.cells) == facts.get("sources"):
@@ -102,9 +239,13 @@ def retell(script: Path) -> None:
 
 
 def _write(script: Path, notebook: Any, facts: dict[str, Any]) -> None:
-    """Writes a notebook with nothing in its metadata that changes from run to run but the facts."""
+    """Writes a notebook, with nothing in its metadata that changes from run to run but the facts, and its picture."""
     import nbformat
 
+    chosen = [output for cell in notebook.cells if "picture" in tags(cell) for output in cell.get("outputs", [])]
+    pictures = [output.data["image/png"] for output in chosen if "image/png" in output.get("data", {})]
+    if not pictures:
+        raise ValueError(f"{script.name}: no cell with the tag picture shows one")
     notebook.metadata = {
         "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
         "language_info": {"name": "python"},
@@ -112,7 +253,7 @@ def _write(script: Path, notebook: Any, facts: dict[str, Any]) -> None:
         "jaxsudoku": facts,
     }
     for number, cell in enumerate(notebook.cells):
-        cell.metadata = {}
+        cell.metadata = {"tags": tags(cell)} if tags(cell) else {}
         cell["id"] = f"{script.stem}-{number}".replace("_", "-")
     text = nbformat.writes(notebook) + "\n"
     if len(text) > MOST_OF_ONE:
@@ -121,6 +262,8 @@ def _write(script: Path, notebook: Any, facts: dict[str, Any]) -> None:
     partial = target.with_suffix(".partial")
     partial.write_text(text)
     partial.replace(target)
+    PICTURES.mkdir(exist_ok=True)
+    (PICTURES / f"{script.stem}.png").write_bytes(base64.b64decode(pictures[0]))
 
 
 def problems() -> list[str]:
@@ -143,9 +286,37 @@ def problems() -> list[str]:
             found.append(f"{target.name} shows no picture")
         if any(output.output_type == "error" for output in outputs):
             found.append(f"{target.name}: a cell failed")
+        if any([o.output_type for o in cell.get("outputs", [])].count("stream") > 1 for cell in stored.cells):
+            found.append(f"{target.name}: the printed lines of a cell are not one output")
+        found += faults(script)
     size = sum(path.stat().st_size for path in FOLDER.glob("*.ipynb"))
     if size > MOST_OF_ALL:
         found.append(f"the notebooks have {size:,} bytes, more than {MOST_OF_ALL:,}")
+    if not found and GALLERY.read_text(encoding="utf-8") != gallery():
+        found.append(f"{GALLERY.name} is not the gallery of these notebooks: build.py --text writes it")
+    return found
+
+
+def faults(script: Path) -> list[str]:
+    """What is wrong with a script, whatever its outputs are."""
+    import jupytext
+
+    found = []
+    try:
+        start(script)
+    except ValueError as error:
+        found.append(str(error))
+    if script.read_text(encoding="utf-8") != with_install_cells(script):
+        found.append(f"{script.name}: the cells that install the package are out of date: build.py --text writes them")
+    cells = [cell for cell in jupytext.read(script).cells if cell.cell_type == "code"]
+    for cell in cells:
+        if (lines := len(cell.source.splitlines())) > MOST_LINES:
+            found.append(f"{script.name}: the cell {cell.source[:30]!r} has {lines} lines, more than {MOST_LINES}")
+    for tag in ("install", "parameters", "picture"):
+        if (number := sum(tag in tags(cell) for cell in cells)) != 1:
+            found.append(f"{script.name}: {number} cells of code have the tag {tag}, not one")
+    if not (PICTURES / f"{script.stem}.png").exists():
+        found.append(f"{script.stem}.png is missing")
     return found
 
 
@@ -174,11 +345,12 @@ def main() -> int:
         for name in args.notebooks or names:
             retell(FOLDER / f"{name}.py")
     elif not args.check:
-        os.environ.pop("JAXSUDOKU_SMALL", None)
         # the checkout's package, with train/ and benchmarks/ beside it
         os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(FOLDER.parent), os.environ.get("PYTHONPATH")]))
         for name in args.notebooks or names:
             print(f"{name}: {build(FOLDER / f'{name}.py'):,.0f} s", flush=True)
+    if not args.check:
+        GALLERY.write_text(gallery(), encoding="utf-8")
     found = problems()
     print("\n".join(found) or "the notebooks' outputs are those of their scripts")
     return int(bool(found))

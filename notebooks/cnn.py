@@ -16,6 +16,11 @@
 # %% [markdown]
 # # Sudoku by convolution
 #
+# **What was found.** The network `cube` has none of 128 minimal boards right at once, but solves 94% of them one cell
+# at a time, because it is nearly always right about its surest cell.
+#
+# ![Boards and cells that are right, by network, set and decoding](../docs/images/notebooks/cnn.png)
+#
 # **The question.** Can a convolutional network that sees only digits, and is told no rule, solve Sudoku? And why does
 # filling one cell at a time beat filling all cells at once?
 #
@@ -30,26 +35,51 @@
 # [docs/networks.md](../docs/networks.md), and larger samples are in
 # [benchmarks/results/networks.md](../benchmarks/results/networks.md).
 
-# %%
-import os
+# %% [markdown] tags=["install"]
+# To run this notebook on another machine, such as in Colab, upload it together with the source distribution
+# `jaxsudoku-*.tar.gz`, which `python -m build --sdist` makes in a checkout. The next cell installs it where jaxsudoku
+# is missing.
 
+# %% tags=["install"]
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxsudoku") is None:  # as in Colab
+    fetch = "mkdir checkout && tar xzf jaxsudoku-*.tar.gz --strip-components=1 -C checkout"
+    install = f"{sys.executable} -m pip install --quiet './checkout[evosax,plot,train]'"
+    subprocess.run(f"{fetch} && {install}", shell=True, check=True)
+    os.chdir("checkout/notebooks")
+    sys.path.insert(0, os.path.dirname(os.getcwd()))
+
+# %%
 import jax
 import matplotlib.pyplot as plt
 import numpy as np
 
 import jaxsudoku as js
 
-#: Tiny settings, to check only that everything runs.
-SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+# %% tags=["parameters"]
+count = 32  # puzzles of a set
+many_clues = js.generate(5, count, clues=(31, 36)).puzzles
+names = ("9x9-easy", "9x9-medium", "9x9-hard", "9x9-extreme")
+networks = {
+    "cell_cnn": js.load_network("cell_cnn"),
+    "house_resnet": js.load_network("house_resnet"),
+    "cube": js.load_network("cube", iterations=8),
+}
+decodings = {
+    "one-shot, rules none": {"solver": "one-shot", "rules": "none"},
+    "cell by cell, rules none": {"solver": "iterative", "rules": "none", "complete": False},
+    "cell by cell, rules naked": {"solver": "iterative", "rules": "naked", "complete": False},
+    "completing, rules none": {"solver": "iterative", "rules": "none"},
+}
+left_open = (2, 5, 10, 20, 30, 40, 50, 60)  # empty cells that are left
+thresholds = (0.6, 0.95)  # of the option sure
 
-count = 4 if SMALL else 32
-names = ("9x9-easy",) if SMALL else ("9x9-easy", "9x9-medium", "9x9-hard", "9x9-extreme")
-sets = {"31-36 clues": js.generate(5, count, clues=(31, 36)).puzzles} | {name: js.load(name)[:count] for name in names}
-networks = {"cell_cnn": js.load_network("cell_cnn")}
-if not SMALL:
-    networks["house_resnet"] = js.load_network("house_resnet")
-    networks["cube"] = js.load_network("cube", iterations=8)
-
+# %%
+sets = {"31-36 clues": many_clues} | {name: js.load(name)[:count] for name in names}
 puzzles = np.concatenate(list(sets.values()))
 set_of = np.repeat(list(sets), count)
 empty = puzzles == 0
@@ -93,15 +123,6 @@ def fill_surest_first(network, puzzle):
 
 
 # %%
-decodings = {
-    "one-shot, rules none": {"solver": "one-shot", "rules": "none"},
-    "cell by cell, rules none": {"solver": "iterative", "rules": "none", "complete": False},
-    "cell by cell, rules naked": {"solver": "iterative", "rules": "naked", "complete": False},
-    "completing, rules none": {"solver": "iterative", "rules": "none"},
-}
-if SMALL:
-    del decodings["cell by cell, rules naked"], decodings["completing, rules none"]
-
 found = {
     (name, decoding): js.solve(puzzles, network=network, keep_partial=True, **options)
     for name, network in networks.items()
@@ -113,6 +134,9 @@ pair = tuple(networks)[:2]
 solved = {name: found[name, "cell by cell, rules none"].status == js.Status.SOLVED for name in pair}
 shown = int(np.argmax(solved[pair[-1]] & ~solved[pair[0]] & (set_of == "9x9-easy")))
 puzzle, solution = puzzles[shown], solutions[shown]
+print(f"a puzzle of {set_of[shown]} with {(puzzle > 0).sum()} givens; bold digits are given")
+
+# %%
 figure, axes = plt.subplots(len(pair), 2, figsize=(7, 6.4), squeeze=False, layout="constrained")
 for (left, right), name in zip(axes, pair, strict=True):
     probabilities = predict(networks[name], puzzle[None])[0]
@@ -134,7 +158,6 @@ for (left, right), name in zip(axes, pair, strict=True):
     right.set_title(f"{name}, one at a time:\n{text}", fontsize=10)
     print(f"{name:13} one at a time: {text}")
 plt.show()
-print(f"a puzzle of {set_of[shown]} with {(puzzle > 0).sum()} givens; bold digits are given")
 
 # %% [markdown]
 # ## Boards and cells
@@ -168,7 +191,7 @@ for (name, decoding), solution in rows.items():
         row += f"{boards:8.0%}{cells:6.0%}{calls:6.1f}"
     print(row)
 
-# %%
+# %% tags=["picture"]
 figure, axes = plt.subplots(
     2, len(networks), figsize=(8, 4.8), sharex=True, sharey=True, layout="constrained", squeeze=False
 )
@@ -238,7 +261,7 @@ def leave(number, rng):
     return np.where(order < number, puzzles, solutions)
 
 
-left_open = (2, 20, 50) if SMALL else (2, 5, 10, 20, 30, 40, 50, 60)
+# %%
 print(f"{'empty cells left':32}" + "".join(f"{number:6}" for number in left_open))
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6), sharex=True, layout="constrained")
 for name, network in networks.items():
@@ -267,7 +290,6 @@ plt.show()
 # board that ends in a contradiction needs fewer calls than one that is solved.
 
 # %%
-thresholds = (0.9,) if SMALL else (0.6, 0.95)
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
 print(f"{'':13}{'decoding':>20}{'boards right':>14}{'network calls':>15}")
 for number, (name, network) in enumerate(networks.items()):
@@ -290,7 +312,7 @@ axis.legend()
 plt.show()
 
 # %% [markdown]
-# ## What was found
+# ## Findings
 #
 # - **More boards are right one cell at a time than all at once; a network is nearly always right about its surest
 #   cell.** All three networks are right in the surest cell of nine boards in ten or more, `house_resnet` and `cube` in

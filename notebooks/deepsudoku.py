@@ -16,6 +16,11 @@
 # %% [markdown]
 # # DeepSudoku, batched
 #
+# **What was found.** 97 to 99% of the moves of a graph search are right on the hardest shipped puzzles, and nearly half
+# of the nodes of a tree without merging repeat an earlier position.
+#
+# ![The graph of a search; orange edges lead to positions with several parents](../docs/images/notebooks/deepsudoku.png)
+#
 # How much of a board does a graph search fill before its first error, and what do transpositions save?
 #
 # DeepSudoku searches a graph of positions with a network (axial attention and a squeeze-and-excitation ResNet). Any
@@ -33,9 +38,26 @@
 # 4. the loop that the source trains by, with known solutions,
 # 5. the nodes that merging saves, in one search and in a complete solver.
 
+# %% [markdown] tags=["install"]
+# To run this notebook on another machine, such as in Colab, upload it together with the source distribution
+# `jaxsudoku-*.tar.gz`, which `python -m build --sdist` makes in a checkout. The next cell installs it where jaxsudoku
+# is missing.
+
+# %% tags=["install"]
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxsudoku") is None:  # as in Colab
+    fetch = "mkdir checkout && tar xzf jaxsudoku-*.tar.gz --strip-components=1 -C checkout"
+    install = f"{sys.executable} -m pip install --quiet './checkout[evosax,plot,train]'"
+    subprocess.run(f"{fetch} && {install}", shell=True, check=True)
+    os.chdir("checkout/notebooks")
+    sys.path.insert(0, os.path.dirname(os.getcwd()))
+
 # %%
 import json
-import os
 from functools import partial
 from pathlib import Path
 
@@ -48,17 +70,22 @@ import jaxsudoku as js
 from jaxsudoku import env
 from jaxsudoku.solvers.tree import McgsConfig, graph, simulation
 
-#: A small setting for a machine that only checks that all of it runs.
-SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+# %% tags=["parameters"]
+board = js.Board.classic(9)
+names = ("9x9-hard", "9x9-extreme")  # shipped sets; the last one is played
+count = 32  # puzzles of a set
+network = js.load_network("cube", board=board, iterations=16)
+rules = "singles"  # of the graph that is drawn, and of the complete solver
+simulations = 64  # of the graph that is drawn
+most = 32  # nodes that are drawn
+few = 16  # puzzles of which every cell is a move, which takes long
+settings = {"none": (1, 4), "singles": (1, 4, 32)}  # simulations of a move, by rules
 
-board = js.Board.classic(4 if SMALL else 9)
-names = ("4x4",) if SMALL else ("9x9-hard", "9x9-extreme")
-network = js.load_network("cube", board=board, iterations=2 if SMALL else 16)
 
-
+# %%
 def sample(name):
     puzzles = np.asarray(js.load(name))
-    return np.random.default_rng(0).permutation(puzzles)[: 4 if SMALL else 32]
+    return np.random.default_rng(0).permutation(puzzles)[:count]
 
 
 puzzles = sample(names[-1])
@@ -70,8 +97,8 @@ print(f"{len(puzzles)} puzzles of {names[-1]}, {clues.min()} to {clues.max()} cl
 # %% [markdown]
 # ## The first cells
 #
-# The network sees the givens only. In every empty cell it gives each digit a probability, of which the digits that
-# clash with a given are left out. Below each empty cell shows its likeliest digit. The darker the shade, the higher its
+# The network sees the givens only. It gives each digit of every empty cell a probability; digits that clash with a
+# given are left out. The picture shows the likeliest digit of each empty cell. The darker the shade, the higher its
 # probability; the network would fill the darkest cell first. A digit that is not that of the solution is red.
 
 
@@ -85,6 +112,7 @@ def guess(params, puzzles):
     return likely.argmax(axis=1) + 1, likely.max(axis=1)
 
 
+# %%
 figure, axes = plt.subplots(1, len(names), figsize=(7.5, 4), squeeze=False)
 for axis, name in zip(axes[0], names, strict=True):
     shown = sample(name)
@@ -110,9 +138,9 @@ plt.show()
 # evaluates the new position with the network. If the position is in the graph already, the move leads to that node,
 # and nothing is evaluated. Here the rules are naked and hidden singles after every move.
 #
-# Drawn are the nodes of a search that the fewest moves lead to. Orange edges lead to transpositions: nodes with several
-# parents. The bluer a node, the higher the value of the network, its probability that the position has a solution.
-# Positions that are proven to have none are crossed out, a solution has a green ring.
+# The drawing shows the nodes of one search that are nearest to the root. Orange edges lead to transpositions: nodes
+# with several parents. The bluer a node, the higher the value of the network, its probability that the position has a
+# solution. Positions that are proven to have none are crossed out, a solution has a green ring.
 
 
 # %%
@@ -130,8 +158,8 @@ def make_search(rules, simulations, transpositions=True):
     return search
 
 
+# %%
 begin = jax.jit(env.init, static_argnums=(1, 2))
-rules, simulations = ("none", 8) if SMALL else ("singles", 64)
 roots = begin(puzzles, board, rules)
 grown = {}
 for name, transpositions in {"graph": True, "tree": False}.items():
@@ -144,8 +172,7 @@ for name, transpositions in {"graph": True, "tree": False}.items():
         f"{solved} of {len(puzzles)} searches found the solution"
     )
 
-# %%
-most = 9 if SMALL else 32
+# %% tags=["picture"]
 found = grown["graph"]
 lane = int(np.argmax(np.minimum(found.size, most) * (found.hits > 0)))
 picture = js.pictures.search_tree(
@@ -172,14 +199,14 @@ for lane, size in enumerate(tree.size):
     _, first = np.unique(tree.state.nodes[lane, :size], axis=0, return_index=True)
     seen_before[lane, first] = False
 distinct = (~seen_before).cumsum(axis=1)
-share = np.sort(grown["graph"].hits / np.maximum(grown["graph"].size - 1 + grown["graph"].hits, 1))
+known = np.sort(grown["graph"].hits / np.maximum(grown["graph"].size - 1 + grown["graph"].hits, 1))
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6))
 left.plot(counts - 1, nodes.mean(axis=0), label="nodes of the tree")
 left.plot(counts - 1, distinct.mean(axis=0), label="distinct positions")
 left.set(xlabel="simulations", ylabel="mean number per puzzle")
 left.legend(fontsize=8)
-right.bar(np.arange(len(share)), share)
+right.bar(np.arange(len(known)), known)
 right.set(xlabel="puzzles, in order", ylabel="share of moves to a known position", ylim=(0, 1))
 plt.tight_layout()
 plt.show()
@@ -199,16 +226,19 @@ place = jax.jit(env.place, static_argnums=(2, 3))
 read = jax.jit(env.grids, static_argnums=1)
 
 
-def play(puzzles, answers, rules, simulations):
-    """Plays all puzzles; returns the right moves and the last move's error of each, and the cells filled rightly."""
-    search = make_search(rules, simulations)
-    lanes = np.arange(len(puzzles))
+def start_games(puzzles, rules):
+    """The positions at the start, whether a game is on, and the right cells and the counts of each game."""
     state = begin(puzzles, board, rules)
-    playing = ~np.asarray(state.terminated)
-    filled = np.asarray(read(state, board)) > 0
-    cells = filled.sum(axis=1)
-    moves, nodes, hits = np.zeros((3, len(puzzles)), int)
-    wrong = np.zeros(len(puzzles), bool)
+    cells = (np.asarray(read(state, board)) > 0).sum(axis=1)
+    names = ("moves", "nodes", "hits", "wrong")
+    return state, ~np.asarray(state.terminated), cells, {name: np.zeros(len(puzzles), int) for name in names}
+
+
+# %%
+def play(puzzles, answers, rules, simulations):
+    """Plays all puzzles; the moves of each, whether the last one is wrong, nodes, known ones, and cells filled."""
+    search, lanes = make_search(rules, simulations), np.arange(len(puzzles))
+    state, playing, cells, counts = start_games(puzzles, rules)
     while playing.any():
         # the games that are over are marked as refuted, so nothing is searched for them
         grown = search(network.params, state._replace(refuted=state.refuted | ~playing))
@@ -216,39 +246,33 @@ def play(puzzles, answers, rules, simulations):
         move = np.maximum(np.asarray(grown.move[lanes, 0, graph.best(grown)]), 0)
         digit, cell = np.divmod(move, board.cells)
         right = solved | (answers[lanes, cell] == digit + 1)
-        wrong |= playing & ~right
-        moves += playing
-        nodes += np.where(playing, grown.size, 0)
-        hits += np.where(playing, grown.hits, 0)
+        for name, more in {"moves": 1, "nodes": grown.size, "hits": grown.hits, "wrong": ~right}.items():
+            counts[name] += np.where(playing, more, 0)
         state = place(state, move, board, rules)
         grids = np.asarray(read(state, board))
         now = np.where(solved, board.cells, ((grids > 0) & (grids == answers)).sum(axis=1))
         cells = np.where(playing & right, now, cells)
         playing &= right & (cells < board.cells)
-    return {"moves": moves, "wrong": wrong, "cells": cells, "nodes": nodes, "hits": hits}
+    return {"cells": cells, **counts}
 
 
-settings = {"none": (1, 4), "singles": (1, 4, 32)}
-if SMALL:
-    settings = {"none": (8,)}
-
+# %%
 games = {}
 print(f"{'rules':9}{'simulations':>11}{'moves':>8}{'right':>8}{'cells':>8}{'boards':>8}{'nodes/move':>12}{'known':>8}")
-for rules, numbers in settings.items():
-    few = slice(16) if rules == "none" and not SMALL else slice(None)  # one move a cell takes long
-    for simulations in numbers:
-        game = play(puzzles[few], exact.grids[few], rules, simulations)
-        moves, made = game["moves"].sum(), game["nodes"].sum() - game["moves"].sum() + game["hits"].sum()
-        nodes_per_move, known = game["nodes"].sum() / max(moves, 1), game["hits"].sum() / max(made, 1)
+for rule, numbers in settings.items():
+    part = slice(few if rule == "none" else count)
+    for number in numbers:
+        game = play(puzzles[part], exact.grids[part], rule, number)
+        moves, nodes, hits, wrong = (game[name].sum() for name in ("moves", "nodes", "hits", "wrong"))
         shares = {
-            "moves right": 1 - game["wrong"].sum() / max(moves, 1),
-            "cells": ((game["cells"] - clues[few]) / (board.cells - clues[few])).mean(),
+            "moves right": 1 - wrong / max(moves, 1),
+            "cells": ((game["cells"] - clues[part]) / (board.cells - clues[part])).mean(),
             "boards": (game["cells"] == board.cells).mean(),
         }
-        games[rules, simulations] = shares
+        games[rule, number] = shares
         print(
-            f"{rules:9}{simulations:11}{moves:8,}{shares['moves right']:8.1%}{shares['cells']:8.1%}"
-            f"{shares['boards']:8.1%}{nodes_per_move:12.1f}{known:8.1%}"
+            f"{rule:9}{number:11}{moves:8,}{shares['moves right']:8.1%}{shares['cells']:8.1%}{shares['boards']:8.1%}"
+            f"{nodes / max(moves, 1):12.1f}{hits / max(nodes - moves + hits, 1):8.1%}"
         )
 
 # %% [markdown]
@@ -262,8 +286,8 @@ for rules, numbers in settings.items():
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.8), sharex=True, sharey=True)
 titles = {"cells": "empty cells filled before the first error", "moves right": "right moves of all moves"}
 for axis, (measure, title) in zip(axes, titles.items(), strict=True):
-    for rules, numbers in settings.items():
-        axis.plot(numbers, [games[rules, n][measure] for n in numbers], "o-", label=f"rules {rules}, {names[-1]}")
+    for rule, numbers in settings.items():
+        axis.plot(numbers, [games[rule, n][measure] for n in numbers], "o-", label=f"rules {rule}, {names[-1]}")
     axis.set(xscale="log", xlabel="simulations per move", ylim=(0, 1.05))
     axis.set_xticks([1, 2, 4, 8, 16, 32], labels=[1, 2, 4, 8, 16, 32])
     axis.minorticks_off()
@@ -289,12 +313,12 @@ plt.show()
 # best figure again, a share of a board.
 
 # %%
-folder = Path.cwd() if (Path.cwd() / "benchmarks").is_dir() else Path.cwd().parent
-log = folder / "benchmarks" / "results" / "2026-11-29-one-core-deepsudoku-truth-9x9.jsonl"
+log = Path("../benchmarks/results/2026-11-29-one-core-deepsudoku-truth-9x9.jsonl")
 lines = [json.loads(line) for line in log.read_text().splitlines()]
 runs = [index for index, line in enumerate(lines) if line["kind"] == "about"]
 parts = [lines[first + 1 : last] for first, last in zip(runs, [*runs[1:], len(lines)], strict=True)]
 
+# %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.6))
 for part, step, label in ((0, 512, "round 2"), (0, 2560, "round 10"), (0, 5120, "round 20"), (1, 2560, "fine-tuned")):
     losses = next(line for line in parts[part] if (line["kind"], line["step"]) == ("validate", step))
@@ -323,12 +347,11 @@ plt.show()
 # refuted is replaced by the top of the stack. So an error costs network calls, but no puzzle.
 
 # %%
-rules = "none" if SMALL else "singles"
 complete = {
     f"transpositions {'merged' if merged else 'apart'}": js.solve(
         puzzles, board, solver="mcgs", network=network, rules=rules, simulations=32, transpositions=merged
     )
-    for merged in ((True,) if SMALL else (True, False))
+    for merged in (True, False)
 }
 figure, axis = plt.subplots(figsize=(7, 3.8))
 for name, solution in complete.items():
@@ -345,7 +368,7 @@ axis.legend(fontsize=8)
 plt.show()
 
 # %% [markdown]
-# ## What was found
+# ## Findings
 #
 # - **Most moves are right.** On these puzzles, the hardest that ship, about 99% of the moves are right if every cell is
 #   a move (16 puzzles), and 97 to 99% if singles fill the easy cells (32 puzzles).

@@ -16,6 +16,11 @@
 # %% [markdown]
 # # Combinatorial evolution and other optimisers
 #
+# **What was found.** Swapping cells without any deduction brings a board to two wrong digits and rarely further, while
+# annealing with the same swaps solves nearly all puzzles.
+#
+# ![The errors of all methods by the grids that they evaluated](../docs/images/notebooks/evolution.png)
+#
 # **The question.** Can organisms that only swap cells, without any deduction, solve Sudoku? And how does such an
 # evolution compare with other optimisers at equal numbers of evaluated grids?
 #
@@ -29,9 +34,25 @@
 #
 # [docs/population.md](../docs/population.md) describes the solvers and links the results on whole puzzle sets.
 
-# %%
-import os
+# %% [markdown] tags=["install"]
+# To run this notebook on another machine, such as in Colab, upload it together with the source distribution
+# `jaxsudoku-*.tar.gz`, which `python -m build --sdist` makes in a checkout. The next cell installs it where jaxsudoku
+# is missing.
 
+# %% tags=["install"]
+import importlib.util
+import os
+import subprocess
+import sys
+
+if importlib.util.find_spec("jaxsudoku") is None:  # as in Colab
+    fetch = "mkdir checkout && tar xzf jaxsudoku-*.tar.gz --strip-components=1 -C checkout"
+    install = f"{sys.executable} -m pip install --quiet './checkout[evosax,plot,train]'"
+    subprocess.run(f"{fetch} && {install}", shell=True, check=True)
+    os.chdir("checkout/notebooks")
+    sys.path.insert(0, os.path.dirname(os.getcwd()))
+
+# %%
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
@@ -41,12 +62,21 @@ import jaxsudoku as js
 from jaxsudoku.solvers.population import EvolutionConfig, evolution
 from jaxsudoku.solvers.queue import Start
 
-#: Tiny settings, to check only that everything runs.
-SMALL = os.environ.get("JAXSUDOKU_SMALL") == "1"
+# %% tags=["parameters"]
+board = js.Board.classic(9)
+puzzles = js.load("9x9-hard")[:64]
+organisms = 200
+epochs = 5000  # of a hive
+hives = 2
+ages = (1, 20, 300)  # epochs at which the errors of a hive are shown
+lifetimes = (1000, 300)
+population = 100  # of the optimisers of real vectors, for so many generations
+generations = {"particle-swarm": 1000, "differential-evolution": 1000, "firefly": 200}
+sweeps = 200  # of annealing
+columns = (300, 1_000, 3_000, 10_000, 100_000, 1_000_000)  # evaluated grids
+rivals = ("particle swarm", "differential evolution")
 
-board = js.Board.classic(4 if SMALL else 9)
-puzzles = js.load("4x4" if SMALL else "9x9-hard")[: 8 if SMALL else 64]
-organisms, epochs, hives = (20, 100, 1) if SMALL else (200, 5000, 2)
+# %%
 print(f"{len(puzzles)} puzzles with {(puzzles > 0).sum(axis=1).mean():.1f} clues in the mean, on {jax.devices()[0]}")
 
 # %% [markdown]
@@ -62,7 +92,6 @@ print(f"{len(puzzles)} puzzles with {(puzzles > 0).sum(axis=1).mean():.1f} clues
 # %%
 config = EvolutionConfig(organisms=organisms)
 method = evolution.method(board, config)
-ages = [1, 10, 20] if SMALL else [1, 20, 300]
 
 
 @jax.jit
@@ -89,6 +118,7 @@ plt.show()
 # default is 300. After 5,000 epochs a new hive begins, here two hives in all; the source allows 40.
 
 # %%
+recorded = {"restarts": hives - 1, "record": hives * epochs}
 evolved = {
     lifetime: js.solve(
         puzzles,
@@ -98,10 +128,9 @@ evolved = {
         organisms=organisms,
         epochs=epochs,
         lifetime=lifetime,
-        restarts=hives - 1,
-        record=hives * epochs,
+        **recorded,
     )
-    for lifetime in ([300] if SMALL else [1000, 300])
+    for lifetime in lifetimes
 }
 
 
@@ -111,6 +140,7 @@ def least_errors(solution):
     return np.minimum.accumulate(np.where(history < 0, history.max(), history), axis=1)
 
 
+# %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
 steps = np.arange(1, hives * epochs + 1)
 for number, (lifetime, solution) in enumerate(evolved.items()):
@@ -127,6 +157,7 @@ left.legend()
 right.legend()
 plt.show()
 
+# %%
 print(f"{'lifetime':>8}{'solved by one hive':>20}{f'by {hives}':>8}{'error of the others':>22}")
 for lifetime, solution in evolved.items():
     one_hive = (least_errors(solution)[:, epochs - 1] == 0).mean()
@@ -147,10 +178,6 @@ for lifetime, solution in evolved.items():
 # there.
 
 # %%
-population, sweeps = (10, 10) if SMALL else (100, 200)
-generations = (
-    {"particle-swarm": 10} if SMALL else {"particle-swarm": 1000, "differential-evolution": 1000, "firefly": 200}
-)
 optimised = {
     algorithm.replace("-", " "): js.solve(
         puzzles,
@@ -191,8 +218,8 @@ def optimiser_errors(evaluations):
     return errors | {"annealing": errors_at(annealed, evaluations)}
 
 
-most = 2_000 if SMALL else 1_000_000
-evaluations = np.unique(np.geomspace(2 * population, most, 100).astype(int))
+# %% tags=["picture"]
+evaluations = np.unique(np.geomspace(2 * population, columns[-1], 100).astype(int))
 curves = optimiser_errors(evaluations)
 
 figure, axis = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
@@ -210,7 +237,6 @@ axis.legend()
 plt.show()
 
 # %%
-columns = [50, 100, 1_000] if SMALL else [300, 1_000, 3_000, 10_000, 100_000, 1_000_000]
 print(f"{'error, mean ± deviation':26}" + "".join(f"{column:>14,}" for column in columns))
 table = optimiser_errors(columns)
 for name, errors in table.items():
@@ -224,7 +250,6 @@ for name, errors in table.items():
 # errors.
 
 # %%
-rivals = ("particle swarm", "evolution, lifetime 300" if SMALL else "differential evolution")
 difference = curves[rivals[0]] - curves[rivals[1]]
 known = ~np.isnan(difference).any(axis=0)
 grids, difference = evaluations[known], difference[:, known]
@@ -265,7 +290,7 @@ axis.legend(fontsize="small")
 plt.show()
 
 # %% [markdown]
-# ## What was found
+# ## Findings
 #
 # - **Swapping cells without deduction comes close, and rarely arrives.** A hive of 200 organisms brings its error
 #   from 33 to about 5 in 100,000 grids, and to 2 in a million: most hives end with two digits exchanged, from where
