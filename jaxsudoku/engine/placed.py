@@ -108,7 +108,9 @@ class PlacedPuzzles:
         engine = Engine(kernel, self.board, key, self._batch_size, spread.devices or None, shared)
         with reports(progress) as report:
             found = engine.run_shares(self.shares if shares is None else shares, spread.positions, spread.count, report)
-        return [engine.nothing(), *found]
+        like = found[0] if found else engine.nothing()  # which traces the kernel, half a second
+        empty = jax.tree.map(lambda leaf: np.empty((0, *leaf.shape[1:]), leaf.dtype), like)
+        return [empty, *found]
 
     def assemble(self, results: list[Any]) -> Any:
         """What was made of each result of ``run``, [s, ...], as arrays [*b, ...] that lie like the puzzles."""

@@ -30,15 +30,19 @@ def from_module(module: nnx.Module, board: Board, name: str | None = None) -> Ne
       name: a name for messages; None for the name of the class.
 
     Raises:
-      TypeError: not an NNX module, or one with other state, such as batch statistics or keys.
+      TypeError: not an NNX module, or one with other state, such as constant arrays, batch statistics or keys.
       ValueError: calling it fails, or returns other values.
     """
     if not isinstance(module, nnx.Module):
         raise TypeError(f"a value of type {type(module).__name__}; it must be a flax.nnx.Module")
     name = name or type(module).__name__
     graph, state, *others = nnx.split(module, nnx.Param, ...)
-    if jax.tree.leaves(others):
-        raise TypeError(f"{name} has state besides its parameters; networks must be pure")
+    if further := jax.tree.leaves_with_path(nnx.to_pure_dict(others[0])):
+        paths = ", ".join(jax.tree_util.keystr(path, simple=True, separator=".") for path, _ in further)
+        raise TypeError(
+            f"{name} has state besides its parameters, {paths}; networks must be pure: keep a constant array outside "
+            "of the module, or make it in __call__"
+        )
     params: Params = {"module": nnx.to_pure_dict(state)}
     leaves, tree = jax.tree.flatten(params["module"])
     kinds = tuple((jnp.shape(leaf), jnp.result_type(leaf)) for leaf in leaves)

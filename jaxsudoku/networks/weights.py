@@ -202,6 +202,8 @@ def as_network(network: Network | str | os.PathLike[str], board: Board | None = 
     if not isinstance(network, Network):
         short = isinstance(network, int | float | None)
         shown = repr(network) if short else f"a value of type {type(network).__name__}"
+        if callable(network):
+            shown += "; networks.from_module makes one of an NNX module"
         raise TypeError(f"network must be a networks.Network, a name or a path, not {shown}")
     return network
 

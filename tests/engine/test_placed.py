@@ -13,6 +13,7 @@ from processes import WARNINGS_ARE_ERRORS, alone
 import jaxsudoku as js
 from jaxsudoku.runtime import host_arrays
 from jaxsudoku.runtime.arrays import from_dlpack
+from jaxsudoku.solvers.driver import SolveKernel
 
 FOUR = reference.SMALL["4x4"]
 
@@ -66,6 +67,17 @@ def test_shapes_are_those_of_the_puzzles():
     np.testing.assert_array_equal(one.grids, expected[0])
     assert one.status.shape == ()
     assert js.solve(jax.numpy.zeros((0, 16), "uint8"), results="device", **SMALL).grids.shape == (0, 16)
+
+
+def test_a_further_call_traces_nothing(monkeypatch):
+    puzzles = jax.numpy.asarray(puzzles_of_all_kinds())
+    first = js.solve(puzzles, results="device", **SMALL)
+
+    def traced(*arguments):
+        raise AssertionError("the kernel is traced again")
+
+    monkeypatch.setattr(SolveKernel, "__call__", traced)
+    np.testing.assert_array_equal(js.solve(puzzles, results="device", **SMALL).grids, first.grids)
 
 
 @pytest.mark.parametrize(

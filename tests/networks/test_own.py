@@ -84,10 +84,12 @@ def test_other_outputs_are_refused_when_it_is_made(fault):
 def test_what_is_no_network_is_refused():
     with pytest.raises(TypeError, match="a value of type int; it must be a flax.nnx.Module"):
         networks.from_module(3, BOARD)
-    with pytest.raises(TypeError, match="Stateful has state besides its parameters"):
+    with pytest.raises(TypeError, match="Stateful has state besides its parameters, count; .* outside of the module"):
         networks.from_module(Stateful(), BOARD)
     with pytest.raises(ValueError, match="Plain is not a network for 4x4"):
         networks.from_module(Plain(6), BOARD)
+    with pytest.raises(TypeError, match="not a value of type Plain; networks.from_module makes one of an NNX module"):
+        js.solve(np.zeros((1, 16), np.uint8), solver="gumbel", network=Plain())
     with pytest.raises(TypeError, match="has its parameters already"):
         own().apply.init(jax.random.wrap_key_data(np.zeros(2, np.uint32)))
     with pytest.raises(ValueError, match="only networks of the registry can be saved"):
