@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.branching import Branch
+from jaxsudoku.engine.kernels import SMALL
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
 from jaxsudoku.exact.exact_config import ExactConfig
@@ -62,8 +63,8 @@ def search(
       ValueError: an unknown option; an argument out of range; puzzles that don't fit the board; or a setting of settle
         that does not support this search, this board or the device of the default backend.
     """
-    board, config, on_gpu = _settings(puzzles, board, branch, config, options)
     limit = whole_number("limit", limit, 1)
+    board, config, on_gpu = _settings(puzzles, board, branch, config, options, small=limit <= 2)
     if config.order == "random" and seeds is None:
         raise ValueError('the order "random" needs seeds, one per puzzle')
     puzzles = jnp.asarray(puzzles)
@@ -119,7 +120,12 @@ def guided_search(
 
 
 def _settings(
-    puzzles: AnyArray, board: Board | None, branch: Branch | None, config: ExactConfig | None, options: dict[str, Any]
+    puzzles: AnyArray,
+    board: Board | None,
+    branch: Branch | None,
+    config: ExactConfig | None,
+    options: dict[str, Any],
+    small: bool = False,
 ) -> tuple[Board, ExactConfig, ExactConfig]:
     """The board and the resolved settings of a search; a search with a branch has no restarts.
 
@@ -136,7 +142,9 @@ def _settings(
             raise ValueError('branch chooses on planes: leave out branch or settle "bands"')
         settle = "xla" if config.settle == "auto" else config.settle
         config = dataclasses.replace(config, restart="never", settle=settle)
-    here = config.resolve(board, devices.kind(jax.local_devices()[0]))
+    kind = devices.kind(jax.local_devices()[0])
+    few = config.small(board, kind) if small and branch is None and np.shape(puzzles)[0] <= SMALL else None
+    here = (few or config).resolve(board, kind)
     elsewhere = here.settle != "pallas" and jax.default_backend() == "cpu" and devices.compiles_for_gpus()
     return board, here, config.resolve(board, "gpu") if elsewhere else here
 
