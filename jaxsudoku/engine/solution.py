@@ -54,6 +54,8 @@ class Solution(NamedTuple, Generic[ArrayT]):
           those that the rules solve or refute, and without computations for idle lanes.
         - ``network_iterations`` int32[*b], of decoding and tree searches: the network's iterations there; its calls, if
           it has none.
+        - ``simulations`` int32[*b], of tree searches: nodes added to the trees; and ``changes`` int32[*b], of all but
+          ``mcgs``: the AlphaSudoku study's iterations.
         - ``errors`` int32[*b], of a solver that works on full grids: the error of the best grid found; 0 for a solved
           puzzle, -1 if there is no grid, because the givens are invalid or the rules refute the puzzle.
         - ``cause`` object[*b], of puzzles that may be malformed (``errors="mark"``): what is wrong with each that is,

@@ -38,6 +38,9 @@ FORMAT = 2
 
 _WEIGHTS, _CARD = ".safetensors", ".json"
 
+#: The name of the network in the folder of a training run.
+_OF_A_RUN = "network"
+
 #: Dtypes of tensors, by their names in safetensors, whose numpy reader does not support bfloat16.
 _DTYPES = {"BF16": jnp.bfloat16, "F16": np.float16, "F32": np.float32, "F64": np.float64}
 
@@ -162,7 +165,8 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
     """Loads a network that ships with the package, or that ``save_network`` wrote.
 
     Args:
-      network: the name of a shipped network (see ``shipped``), or a path with or without the suffix of either file.
+      network: the name of a shipped network (see ``shipped``), or a path with or without the suffix of either file; or
+        the folder of a training run, whose network is ``network.safetensors``.
       board: the board to use it on, by default that on its card. Only architectures for any board take another one.
       **overrides: fields of the config that the architecture lists as ``adjustable``, e.g. ``dtype="bfloat16"``.
 
@@ -266,7 +270,10 @@ def _files(network: str | os.PathLike[str]) -> tuple[Traversable, Traversable]:
     if network in shipped():
         return _folder() / f"{network}{_WEIGHTS}", _folder() / f"{network}{_CARD}"
     path = Path(network)
-    return _beside(path.parent, path.name)
+    weights, card = _beside(path.parent, path.name)
+    if path.is_dir() and not weights.exists():
+        return _beside(path, _OF_A_RUN)
+    return weights, card
 
 
 def _beside(folder: Path, name: str) -> tuple[Path, Path]:

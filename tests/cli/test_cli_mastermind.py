@@ -296,10 +296,11 @@ def test_a_signal_ends_a_game_with_its_secret(capsys, monkeypatch):
 
 
 def test_guessing_a_secret_that_is_held(capsys, monkeypatch):
-    typed(monkeypatch, "4", "fits 99", *(f"{one}{other}" for one in "123" for other in "123"))
+    typed(monkeypatch, "4", "undo", "fits 99", *(f"{one}{other}" for one in "123" for other in "123"))
     code, out, _ = run(capsys, "play", *GAME, "--you", "guess")
     assert code == 0
     assert "'4': a code has 2 pegs, not 1" in out
+    assert "'undo': a guess of yours can't be taken back" in out
     assert "'9' is not a colour" in out
     assert "found in " in out
     typed(monkeypatch, "fits 11", "11", "fits 11", "quit")

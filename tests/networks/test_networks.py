@@ -535,6 +535,17 @@ def test_another_board_is_refused(saved):
     assert str(path) in said and "4x4 with 2x2 boxes, not for 9x9 with 3x3 boxes" in said
 
 
+def test_folder_of_a_run_is_its_network_unless_a_file_has_the_name(tmp_path):
+    run = tmp_path / "run"
+    run.mkdir()
+    assert f"{run / 'network.safetensors'}: there is no such file" in refusal(run)
+    js.save_network(made("cube"), run / "network", data="of the run")
+    assert networks.read_card(run).facts == {"data": "of the run"}
+    assert js.load_network(run).board == FOUR
+    js.save_network(made("cube"), run, data="beside it")
+    assert networks.read_card(run).facts == {"data": "beside it"}
+
+
 def test_missing_files_are_refused(saved, tmp_path):
     _, path = saved
     assert "nowhere.safetensors: there is no such file; shipped are" in refusal(tmp_path / "nowhere")

@@ -78,6 +78,16 @@ def test_a_terminal_shows_that_time_passes(monkeypatch):
     assert terminal.getvalue() == cleared
 
 
+def test_the_same_text_again_is_no_change(monkeypatch, clock):
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    screen = Screen(bar=True)
+    screen.show("0 of 200 puzzles", now=True)
+    clock[0] += 30
+    screen.show("0 of 200 puzzles", now=True)
+    screen.clear()
+    assert "\r0 of 200 puzzles (30 s)" in terminal.getvalue()
+
+
 def test_elsewhere_a_line_now_and_then(monkeypatch):
     monkeypatch.setattr(progress, "_TICK", 0.01)
     monkeypatch.setattr(progress, "_FIRST_LINE", 0.02)
@@ -233,7 +243,7 @@ def test_the_line_of_a_task_has_its_stage(monkeypatch, clock):
     assert drawn(0, 400) == f"running: [{'.' * 20}]   0% 0 of 400 puzzles"
     with progress.compiling():
         clock[0] += 60
-        assert drawn(0, 400) == f"compiling: [{'.' * 20}]   0% 0 of 400 puzzles"
+        assert drawn(0, 400) == f"compiling: [{'.' * 20}]   0% 0 of 400 puzzles (1 min)"
         with progress.compiling():
             clock[0] += 10
     clock[0] += 2

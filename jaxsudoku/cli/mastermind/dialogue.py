@@ -249,7 +249,8 @@ class Guessing(Dialogue):
         try:
             feedback = self._maker.answer(rest if word == "guess" else line)
         except mastermind.CodeError as error:
-            raise mastermind.CodeError(f"{error}; help lists what may be typed") from None
+            cause = "'undo': a guess of yours can't be taken back" if word == "undo" else error
+            raise mastermind.CodeError(f"{cause}; help lists what may be typed") from None
         if not self._maker.found:
             attempts, left = self._maker.attempts, len(self._maker.possible)
             rest = "" if attempts is None else f", {_guesses(attempts - self._maker.guesses)} left"

@@ -113,8 +113,11 @@ class Screen:
         if not self._bar:
             return
         with self._lock:
-            self._text, self._task, self._changed = escaped(text), task, time.monotonic()
-            if now or self._changed - self._last >= _PAUSE:
+            moment, text = time.monotonic(), escaped(text)
+            if text != self._text:
+                self._changed = moment
+            self._text, self._task = text, task
+            if now or moment - self._last >= _PAUSE:
                 self._draw()
             if self._stopped is None:
                 _shown.add(self)
