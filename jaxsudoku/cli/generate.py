@@ -101,7 +101,11 @@ class Making:
         type=flags.bounds(int),
         metavar="N|A:B",
     )
-    minimal: bool = flag("no clue may be redundant; always so without --clues", default=False)
+    minimal: bool = flag(
+        "no clue may be redundant; always so without --clues. With --pattern the clues that it maps to each other are "
+        "tested together: one of them alone may be redundant",
+        default=False,
+    )
     rating: tuple[float | None, float | None] | str | None = flag(
         "range of ratings, see `jaxsudoku rate`, with optional ends; or easy, medium, hard, very-hard or extreme",
         type=_rating,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from jaxsudoku.io import PuzzleFile
-from jaxsudoku.runtime.terminal.progress import Screen
+from jaxsudoku.runtime.terminal.progress import Screen, per_second
 from jaxsudoku.runtime.terminal.stop import Signals, Stop
 
 from .bad_lines import BadLines
@@ -85,7 +85,7 @@ class Invocation:
             print(json.dumps(summary), file=sys.stderr if request.output == "-" else sys.stdout)
         elif not request.quiet:
             screen.say(
-                f"{counted(tally.puzzles)} in {seconds:.2f} s ({tally.puzzles / seconds:,.0f}/s){tally.listed()}; "
+                f"{counted(tally.puzzles)} in {seconds:.2f} s ({per_second(tally.puzzles / seconds)}){tally.listed()}; "
                 f"start {startup:.1f} s, compilation {compiling:.1f} s{note}"
             )
         if error is not None:

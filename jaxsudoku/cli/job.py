@@ -20,7 +20,7 @@ from jaxsudoku.io import Kind, LineError, PuzzleFileError, Slice, check_folder_n
 from jaxsudoku.io.parquet import Parquet
 from jaxsudoku.runtime.part_folder import PartFolder, Record
 from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
-from jaxsudoku.runtime.terminal.progress import Meter, Screen
+from jaxsudoku.runtime.terminal.progress import Meter, Screen, per_second
 from jaxsudoku.runtime.terminal.stop import Stop
 from jaxsudoku.runtime.urls import file_system, is_url
 from jaxsudoku.runtime.workers import JobError, Workers
@@ -329,7 +329,7 @@ class _Job:
     def _show(self) -> None:
         puzzles = self._counts.total()
         rate = puzzles / max(time.perf_counter() - self._start, 1e-9)
-        rates = f", {rate:,.0f}/s" if puzzles else ""
+        rates = f", {per_second(rate)}" if puzzles else ""
         line = self._meter.line(self._done, self._count)
         self._screen.show(f"{line}; {counted(puzzles)}{rates}{self._listed(self._counts)}", now=True, task=True)
 
@@ -372,8 +372,8 @@ class _Job:
         elif not request.quiet:
             earlier = f"; {self._earlier:,} were there already" if self._earlier else ""
             screen.say(
-                f"{counted(puzzles)} in {seconds:.2f} s ({rate:,.0f}/s){self._listed(ordered)}; {len(parts):,} parts, "
-                f"start {self._start - self._began:.1f} s{earlier}"
+                f"{counted(puzzles)} in {seconds:.2f} s ({per_second(rate)}){self._listed(ordered)}; "
+                f"{len(parts):,} parts, start {self._start - self._began:.1f} s{earlier}"
             )
         return 1 if bad or self.failed else 0
 

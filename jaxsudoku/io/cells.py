@@ -326,7 +326,8 @@ def split_row(row: bytes, side: int) -> list[bytes] | None:
 def wrong_length(cells: int, side: int) -> str:
     """The cause for a text with a wrong number of cells."""
     other = math.isqrt(cells)
-    fits = f" ({cells} make a {other}x{other} board)" if other > 1 and other * other == cells else ""
+    named = f": --board {other}" if 4 <= other <= MAX_SIDE else ""
+    fits = f" ({cells} make a {other}x{other} board{named})" if other > 1 and other * other == cells else ""
     if fits and other > MAX_SIDE:
         fits = f" ({cells} make a {other}x{other} board; boards are up to {MAX_SIDE}x{MAX_SIDE})"
     noun = "cell" if cells == 1 else "cells"

@@ -147,21 +147,31 @@ class CsvTable(Format):
             chunk = self._plain_chunk(block[at:], line, columns, check.digits)
             chunks = self._quoted_chunk(block[at:], line, columns, check.digits) if chunk is None else [chunk]
             for chunk in chunks:
-                yield from self._to_other_header(chunk, names, columns.puzzle)
+                yield from self._without_headers(chunk, names, columns)
 
-    def _to_other_header(self, chunk: Chunk, names: list[str], puzzle: int) -> Iterator[Chunk]:
-        """The chunk up to the header of a table with other columns, and the error for it; for joined files."""
-        others = {*KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, *(map(str.lower, names) if chunk.errors else ())}
-        others -= {names[puzzle].lower(), *PUZZLE_COLUMNS}
+    def _without_headers(self, chunk: Chunk, names: list[str], columns: Columns) -> Iterator[Chunk]:
+        """The rows of a chunk without the headers of joined files; raises the error for one with other columns."""
+        folded = [name.strip().lower() for name in names]
+        others = {*KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, *folded}
+        own = folded[columns.puzzle]
+        others -= {own, *PUZZLE_COLUMNS}
+        first = 0
         for error in chunk.errors:
-            if (error.text or "").strip().lower() in others:
-                row = int(np.searchsorted(chunk.lines, error.line))
-                yield chunk[:row]
+            text = (error.text or "").strip().lower()
+            if not text or (text != own and text not in others):
+                continue
+            row = int(np.searchsorted(chunk.lines, error.line))
+            if text in others:
+                yield chunk[first:row]
                 raise PuzzleFileError(
                     f"{self.start.name}:{error.line}: a header with {error.text!r} in the column of puzzles: join "
                     "tables whose columns have the same order"
                 )
-        yield chunk
+            fields = {name: str(values[row]).strip().lower() for name, values in chunk.extras.items()}
+            if all(fields[name] == folded[at] for name, at in columns.extras.items()):
+                yield chunk[first:row]
+                first = row + 1
+        yield chunk[first:]
 
     def _plain_chunk(self, block: bytes, line: int, columns: Columns, digits: Digits) -> Chunk | None:
         """Reads the chunk of a block with numpy; None if it has quotes, comments, or blank or uneven lines."""

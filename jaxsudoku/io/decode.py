@@ -31,6 +31,7 @@ from .cells import (
     separated,
     wrong_length,
 )
+from .frames import is_frame, plain, row_cells
 from .grid_text import NO_GRID
 from .library import decode_line, decode_marked, is_marked
 
@@ -263,6 +264,9 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
         return grid_of([group[at : at + 1] for group in groups for at in range(len(group))], digits)
     if (later := _later_word(text, digits)) is not None:
         return _of_characters(text, later.start(), digits)
+    line = text.rstrip(b"\r\n")
+    if len(line) == cells and (b"  " in line or b"#" in line) and line.translate(None, b" #").isdigit():
+        raise Malformed(f"{cells} characters, but spaces are no blanks here, and # begins a comment: write . or 0")
     if len(numbers) > 1 and all(len(number) <= 2 and is_cell(number) for number in numbers):
         raise Malformed(wrong_length(len(numbers), side))
     if len(first) == 2 * cells:
@@ -270,8 +274,17 @@ def decode_text(text: bytes, digits: Digits) -> Cells:
             f"{2 * cells} characters: a puzzle and the map of its regions? Give only puzzles, and name their board "
             "(--board jigsaw:MAP)"
         )
+    if _is_drawn(plain(text), side):
+        raise Malformed("a line of a drawn grid? Drawn grids are read from files without other puzzles")
     _check_characters(text, offset, len(first), digits)
     raise Malformed(wrong_length(len(first), side))
+
+
+def _is_drawn(line: bytes, side: int) -> bool:
+    """Whether a plain line that is no puzzle looks like the frame or a row with bars of a drawn grid."""
+    if is_frame(line, side):
+        return bool(set(line) & set(b"+=|"))
+    return b"|" in line and row_cells(line, side) is not None
 
 
 def is_puzzle(text: bytes, side: int) -> bool:

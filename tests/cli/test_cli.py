@@ -263,7 +263,7 @@ def test_summary_for_people(capsys, puzzles):
     _, out, err = run(capsys, "solve", puzzles(PROPER, NONE, NONE), *FOUR, "--loud")
     assert out == f"{SOLVED}\n-\n-\n"
     assert re.fullmatch(
-        r"3 puzzles in [\d.]+ s \([\d,]+/s\): 1 solved, 2 without a solution; start [\d.]+ s, compilation [\d.]+ s\n",
+        r"3 puzzles in [\d.]+ s \([\d.,]+/s\): 1 solved, 2 without a solution; start [\d.]+ s, compilation [\d.]+ s\n",
         err,
     )
 
@@ -611,7 +611,7 @@ def test_a_board_that_does_not_fit(capsys, puzzles):
     name = puzzles("." * 36)
     code, out, err = run(capsys, "solve", name, *FOUR)
     assert (code, out) == (1, "-\n")
-    assert err == f"{name}:1: 36 cells; a 4x4 board has 16 (36 make a 6x6 board)\n"
+    assert err == f"{name}:1: 36 cells; a 4x4 board has 16 (36 make a 6x6 board: --board 6)\n"
 
 
 # ---------------------------------------------------------------------- failures on the way

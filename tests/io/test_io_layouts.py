@@ -251,6 +251,15 @@ def test_tables_whose_columns_have_another_order_are_not_joined():
         read(f",puzzle\n0,{PUZZLE}\nquestion,solution\n{PUZZLE},{SOLUTION}\n")
 
 
+def test_joined_tables_may_repeat_their_header():
+    record = f"{PUZZLE},{SOLUTION}\n"
+    for header in ("puzzle,solution\n", '"puzzle",Solution\n'):
+        for keep in ((), ("solution",)):
+            joined = read("puzzle,solution\n" + record + header + record + header, keep=keep)
+            assert joined.good.tolist() == [True, True] and joined.lines.tolist() == [2, 4]
+    assert not read("puzzle,solution\n" + record + "puzzle,clues\n" + record, keep=("solution",)).good.all()
+
+
 def test_sides_that_rows_leave_open():
     with pytest.raises(ValueError, match="9 groups of 9|are not a grid"):
         parse(".........;6..195...;.98....6.;8...6...34;..8.3..1;7...2...6;.6....28.;...419..5;....8..79")

@@ -64,6 +64,7 @@ def test_a_line_has_share_number_rate_and_time_left(clock):
     clock[0] += 10
     assert resumed.line(310, 400).endswith("310 of 400 puzzles, 1/s, 2 min left")
     assert Meter().line(5, None) == "5 puzzles"
+    assert [progress.per_second(rate) for rate in (1234.5, 2.34, 0.0893)] == ["1,234/s", "2.3/s", "0.089/s"]
 
 
 def test_a_terminal_shows_that_time_passes(monkeypatch):

@@ -192,7 +192,7 @@ class Meter:
             self._start = now, done
         seconds, fresh = now - self._start[0], done - self._start[1]
         rate = fresh / seconds if seconds > 0 and fresh > 0 else 0.0
-        pace = f", {rate:,.0f}/s" if rate >= 10 else f", {rate:.2g}/s" if rate else ""
+        pace = f", {per_second(rate)}" if rate else ""
         if count is None:
             return f"{done:,} {self._what}{pace}"
         left = f", {duration((count - done) / rate)} left" if rate and done < count else ""
@@ -261,6 +261,11 @@ def bar(share: float) -> str:
     share = min(max(share, 0.0), 1.0)
     full = int(share * _WIDTH)
     return f"[{'#' * full}{'.' * (_WIDTH - full)}] {int(100 * share):3}%"
+
+
+def per_second(rate: float) -> str:
+    """A rate in words, with two digits below 10: "1,200/s", "2.3/s", "0.089/s"."""
+    return f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.2g}/s"
 
 
 def duration(seconds: float) -> str:
