@@ -89,7 +89,7 @@ def solve_by_techniques(
     removing = [technique for technique in usable if technique.kind is not Kind.PLACES]
     stages = 1 + len(removing)
     numbers = np.array([NUMBERS[technique.name] for technique in removing], np.int32)
-    end = jnp.int32(stages) if last is None else 1 + (numbers <= last).sum(dtype=jnp.int32)
+    end = jnp.int8(stages) if last is None else 1 + (numbers <= last).sum(dtype=jnp.int8)
     padded, _ = pad_grids(jnp.asarray(puzzles), board, GROUP)
     givens = grids_to_planes(padded, board)
     position = start(board, givens)
