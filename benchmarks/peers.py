@@ -33,6 +33,7 @@ class Peer:
       package: its distribution.
       boards: the boards it solves: "9x9", "classic" ones of any size, or "any".
       limitable: whether ``solve_each`` takes a limit.
+      repeats: whether a call keeps nothing for the next one, so that short runs may repeat it.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Peer:
     package: str
     boards = "9x9"
     limitable = False
+    repeats = False
 
     def available(self) -> bool:
         """Whether it is installed."""
@@ -294,6 +296,7 @@ class Tdoku(Peer):
     """
 
     name, package = "tdoku", "tdoku"
+    repeats = True
     library: Path | None = None
 
     #: Puzzles and grids are digits; tdoku reads and writes texts. It gives the solution if the limit is 1.
