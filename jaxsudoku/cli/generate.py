@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from jaxsudoku.io import (
 )
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
+from jaxsudoku.techniques.registry import NUMBERS
 
 from . import flags, job
 from .fields import config_values
@@ -74,6 +76,8 @@ _COLUMNS = {
 }
 #: The name of instances with holes in the summary, instead of a grade.
 _UNRATED = "unrated"
+#: What the summary calls puzzles that techniques do not solve.
+_BEYOND = "beyond"
 
 
 def _share(text: str) -> float:
@@ -173,7 +177,11 @@ def _generate(
 ) -> int:
     from jaxsudoku.generation import GenerationError
 
-    tally, meter = grade_tally() if request.holes is None else Tally([_UNRATED]), Meter()
+    meter, by_technique = Meter(), generator.config.by_technique
+    if by_technique:
+        tally = Tally([*NUMBERS, _BEYOND])
+    else:
+        tally = grade_tally() if request.holes is None else Tally([_UNRATED])
     first, error = table.done, None
 
     def progress(found: int, attempts: int) -> None:
@@ -191,8 +199,11 @@ def _generate(
                 made, error = failure.found, str(failure)
             first += size
             with invocation.signals.held():
-                table.write(_rows(generator, made))
-                if request.holes is None:
+                rows = _rows(generator, made)
+                table.write(rows)
+                if by_technique:
+                    tally.add(collections.Counter(name or _BEYOND for name in rows["technique"]))
+                elif request.holes is None:
                     add_grades(tally, made)
                 else:
                     tally.add({_UNRATED: len(made.clues)})

@@ -238,11 +238,13 @@ class Engine:
 
     def nothing(self) -> Any:
         """Results for no items, from shapes alone."""
-        row = self.kernel.row(self.board)
-        items = jax.ShapeDtypeStruct((32, *row.shape), row.dtype)
-        number = jax.ShapeDtypeStruct((), np.uint32)
-        results = jax.eval_shape(functools.partial(self.kernel, self.board), items, self.key, number, *self.shared)
+        results = _result_shapes(self.kernel, self.board, *self._shared_shapes())
         return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
+
+    def _shared_shapes(self) -> tuple[jax.tree_util.PyTreeDef, tuple[jax.ShapeDtypeStruct, ...]]:
+        """The structure and the leaf shapes of the shared arguments."""
+        leaves, structure = jax.tree.flatten(self._shapes)
+        return structure, tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
 
     def split(self, size: int, most: int | None = None, alone: bool = True) -> list[slice]:
         """Cuts ``size`` items into batches of ``most``, None for the batch size, and what is left into even ones.
@@ -284,10 +286,8 @@ class Engine:
         ]
 
     def _call(self, size: int) -> Callable[..., Any]:
-        leaves, structure = jax.tree.flatten(self._shapes)
-        shapes = tuple(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves)
         kernel = self.kernel if self._small is None or size > SMALL else self._small
-        return _compiled(kernel, self.board, size, self.devices, structure, shapes)
+        return _compiled(kernel, self.board, size, self.devices, *self._shared_shapes())
 
     def _padded(self, size: int) -> int:
         """The batch size to compile for: the smallest of a few sizes that holds ``size`` items."""
@@ -310,6 +310,18 @@ def _settings(
     limits = resolved.limits(board, devices[0].platform)
     batch_size = batch_size or default_batch_size(board, devices, kernel.extra_bytes(board), limits.most)
     return resolved, None if small is None else small.resolve(board, platform), limits, batch_size
+
+
+@functools.lru_cache(maxsize=64)
+def _result_shapes(
+    kernel: Kernel, board: Board, structure: jax.tree_util.PyTreeDef, shapes: tuple[jax.ShapeDtypeStruct, ...]
+) -> Any:
+    """The shapes of a kernel's results for 32 items, with shared arguments of this structure and these leaf shapes."""
+    row = kernel.row(board)
+    items = jax.ShapeDtypeStruct((32, *row.shape), row.dtype)
+    key, number = jax.eval_shape(lambda: as_key(0)), jax.ShapeDtypeStruct((), np.uint32)
+    shared = jax.tree.unflatten(structure, shapes)
+    return jax.eval_shape(functools.partial(kernel, board), items, key, number, *shared)
 
 
 _keys: dict[int, jax.Array] = {}

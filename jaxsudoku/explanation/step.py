@@ -81,12 +81,17 @@ class Step:
         cells = {(row - 1) * board.side + column - 1: "pattern" for row, column in self.cells}
         cells |= {cell: "placed" for _, cell in placed}
         arrows = [(one, other) for one, other in (candidates_of(board, link) for link in self.links)]
-        marked = dict.fromkeys(placed, "kept") | dict.fromkeys((end for arrow in arrows for end in arrow), "true")
+        before = tuple(self.before.candidates())
+        digits = set() if self.links else {digit for digit, _ in removed}
+        pattern = [(digit, cell) for digit, cell in before if digit in digits and cell in cells]
+        marked = dict.fromkeys([*pattern, *placed], "kept") | dict.fromkeys(
+            (end for arrow in arrows for end in arrow), "true"
+        )
         false = candidates_of(board, self.false)
         marked |= dict.fromkeys(false, "false") | dict.fromkeys(removed, "removed")
         strong, weak = ([arrow for arrow in arrows if (arrow[1] in false) == ends] for ends in (False, True))
         houses = [board.houses[board.house_names.index(name)] for name in self.houses]
-        return Marks(tuple(self.before.candidates()), cells, marked, strong, dashed=weak, houses=houses)
+        return Marks(before, cells, marked, strong, dashed=weak, houses=houses)
 
     def picture(self, caption: bool = True) -> Picture:
         """The position before the step with its marks; below it a legend of the links, if any, and the sentence.

@@ -336,7 +336,7 @@ def test_a_search_that_gives_up_in_a_game(capsys, monkeypatch):
     typed(monkeypatch, "0 0")
     code, out, err = run(capsys, "play", "--pegs", "3", "--colours", "4", "--player", "optimal", "--positions", "5")
     assert (code, err.startswith("jaxsudoku: error: optimal: 3 pegs, 4 colours: more than 5 positions")) == (1, True)
-    assert out.startswith("3 pegs, 4 colours: think of a code.")
+    assert out.startswith("3 pegs, 4 colours: think of a secret.")
 
 
 def test_secrets_differ(capsys, monkeypatch):
@@ -381,7 +381,7 @@ def test_a_tree_is_trained_kept_and_trained_on_during_play(capsys, monkeypatch, 
     assert code == 0 and "60 simulations" in out
     typed(monkeypatch, "2 0")
     code, out, _ = run(capsys, "play", "--search-tree", str(path), "--train-on", "5")
-    assert code == 0 and "2 pegs, 3 colours: think of a code" in out and "found in 1 guess" in out
+    assert code == 0 and "2 pegs, 3 colours: think of a secret" in out and "found in 1 guess" in out
     assert "65 simulations" in run(capsys, *argv, "--simulations", "60", "--resume")[1]
     assert run(capsys, "play", "--train-on", "5")[0] == 2
     assert run(capsys, *argv, "--simulations", "0", "--force")[0] == 2

@@ -275,7 +275,7 @@ def test_games_by_name(capsys, monkeypatch):
     small = ("--pegs", 2, "--colours", 4)
     monkeypatch.setattr("sys.stdin.readline", lambda: "quit\n")
     code, out, _ = run(capsys, "play", "--game", "bulls-and-cows", *small, "--player", "random")
-    assert code == 0 and out.startswith("2 pegs, 4 colours, no colour twice: think of a code")
+    assert code == 0 and out.startswith("2 pegs, 4 colours, no colour twice: think of a secret")
     code, out, _ = run(capsys, "evaluate", "--game", "black-pegs", *small, "--quiet", "--json")
     assert (code, json.loads(out)["name"]) == (0, "2 pegs, 4 colours, black pegs alone")
 

@@ -146,7 +146,7 @@ class Holding(Dialogue):
 
     def begin(self) -> None:
         """Says what is played, and shows the first guess."""
-        print(f"{self.game}: think of a code. After each guess type {self.game.feedback_form}. Or type help.")
+        print(f"{self.game}: think of a secret. After each guess type {self.game.feedback_form}. Or type help.")
         self._propose()
 
     def form(self) -> str:
