@@ -83,7 +83,7 @@ def test_one_text_may_be_marked():
 def test_the_board_of_a_column_is_that_of_most_texts():
     marked = js.parse(["." * 81, PROPER, SOLVED], errors="mark")
     assert (marked.grids.shape, marked.good.tolist()) == ((3, 16), [False, True, True])
-    assert marked.causes == {0: "81 cells; a 4x4 board has 16 (81 make a 9x9 board)"}
+    assert marked.causes == {0: "81 cells; a 4x4 board has 16 (81 make a 9x9 board: --board 9)"}
     assert js.parse([None, math.nan], errors="mark").grids.shape == (2, 81)
     for kind in (float, np.float32, object):
         assert js.parse(np.array([math.nan] * 2, kind), errors="mark").causes == dict.fromkeys(range(2), CAUSES[1])
