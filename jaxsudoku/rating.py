@@ -247,19 +247,19 @@ def branch_nodes(
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
-    hashes, most = _hash(board, puzzles, seed)[:, None], np.arange(1, SEARCHES + 1, dtype=np.uint32)
+    hashes, first = _hash(board, puzzles, seed)[:, None], np.arange(1, SEARCHES + 1, dtype=np.uint32)
+    count = jnp.uint32(SEARCHES) if searches is None else searches
+
+    def more(turn: Array, total: Array) -> Array:
+        numbers = turn.astype(jnp.uint32) * np.uint32(SEARCHES) + first
+        return total + _branches(board, puzzles, hashes, numbers, numbers <= count, lanes)
+
     if searches is None:
-        total = _branches(board, puzzles, hashes, most, None, lanes)
-        searches = jnp.uint32(SEARCHES)
+        total = _branches(board, puzzles, hashes, first, None, lanes)
     else:
-        last = searches
-
-        def some(start: Array, total: Array) -> Array:
-            numbers = start.astype(jnp.uint32) * np.uint32(SEARCHES) + most
-            return total + _branches(board, puzzles, hashes, numbers, numbers <= last, lanes)
-
-        total = lax.fori_loop(0, -(-searches.astype(jnp.int32) // SEARCHES), some, jnp.zeros(len(puzzles), jnp.float32))
-    ratings = total / searches.astype(jnp.float32)
+        turns = -(-count.astype(jnp.int32) // SEARCHES)
+        total = lax.fori_loop(0, turns, more, jnp.zeros(len(puzzles), jnp.float32))
+    ratings = total / count.astype(jnp.float32)
     ratings = jnp.where(jnp.isnan(ratings), jnp.float32(IMPROPER), ratings)
     return jnp.where(jnp.isinf(ratings), jnp.float32(CUT_OFF), ratings)
 

@@ -135,7 +135,7 @@ class Engine:
                 return
             with allocating:
                 if not whole:
-                    whole.append(_empty(len(items), results[0]))
+                    whole.append(results_for(len(items), results[0]))
             for start, share, result in zip(starts, shares, results, strict=False):
                 begin, end, _ = cuts[at].indices(len(share))
                 jax.tree.map(functools.partial(_put, slice(start + begin, start + end)), whole[0], result)
@@ -238,8 +238,7 @@ class Engine:
 
     def nothing(self) -> Any:
         """Results for no items, from shapes alone."""
-        results = _result_shapes(self.kernel, self.board, *self._shared_shapes())
-        return jax.tree.map(lambda result: np.empty((0, *result.shape[1:]), result.dtype), results)
+        return results_for(0, _result_shapes(self.kernel, self.board, *self._shared_shapes()))
 
     def _shared_shapes(self) -> tuple[jax.tree_util.PyTreeDef, tuple[jax.ShapeDtypeStruct, ...]]:
         """The structure and the leaf shapes of the shared arguments."""
@@ -370,7 +369,7 @@ def _first_rows(parts: Sequence[Any], sizes: tuple[int, ...]) -> Any:
     )
 
 
-def _empty(size: int, results: Any) -> Any:
+def results_for(size: int, results: Any) -> Any:
     """Arrays for ``size`` items, of the dtypes and shapes of results for others."""
     return jax.tree.map(lambda leaf: host_arrays.empty((size, *leaf.shape[1:]), leaf.dtype), results)
 

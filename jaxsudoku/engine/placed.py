@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsudoku.core.board import Board, board_of_grids
-from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.batches import Engine, results_for
 from jaxsudoku.engine.inputs import as_puzzles
 from jaxsudoku.engine.kernels import Kernel
 from jaxsudoku.io import Errors
@@ -108,9 +108,8 @@ class PlacedPuzzles:
         engine = Engine(kernel, self.board, key, self._batch_size, spread.devices or None, shared)
         with reports(progress) as report:
             found = engine.run_shares(self.shares if shares is None else shares, spread.positions, spread.count, report)
-        like = found[0] if found else engine.nothing()  # which traces the kernel, half a second
-        empty = jax.tree.map(lambda leaf: np.empty((0, *leaf.shape[1:]), leaf.dtype), like)
-        return [empty, *found]
+        # the first call of nothing() traces the kernel, which takes half a second
+        return [results_for(0, found[0]) if found else engine.nothing(), *found]
 
     def assemble(self, results: list[Any]) -> Any:
         """What was made of each result of ``run``, [s, ...], as arrays [*b, ...] that lie like the puzzles."""

@@ -38,7 +38,7 @@ from .scores import Decoded, Scorer, by_clues, by_grade, by_quantiles
 #: Positions for each puzzle by default, and the most in all: evaluating them takes most of the time.
 _POSITIONS_EACH, _MOST_POSITIONS = 10, 10_000
 #: Puzzles that are evaluated by default: the 95% confidence interval of a share is then at most 14 points wide.
-SAMPLE = 200
+_SAMPLE = 200
 #: Rows that an error names.
 _NAMED = 5
 
@@ -64,7 +64,7 @@ class EvaluateConfig(Config):
     rules: tuple[str, ...] = ("none", "locked")
     iterative: bool = True
     positions: Natural | None = None
-    sample: Positive | None = SAMPLE
+    sample: Positive | None = _SAMPLE
     batch_size: Positive | None = None
 
     def __post_init__(self) -> None:
@@ -247,7 +247,8 @@ def _sample(puzzles: int, most: int | None, key: jax.Array | int) -> Any:
     """The numbers of at most so many of the puzzles, in order, drawn by a key; all for None."""
     if most is None or puzzles <= most:
         return slice(None)
-    return np.sort(_generator(jax.random.fold_in(as_key(key), puzzles)).choice(puzzles, most, replace=False))
+    random = _generator(jax.random.fold_in(as_key(key), puzzles))  # other numbers than those of the positions
+    return np.sort(random.choice(puzzles, most, replace=False))
 
 
 def _generator(key: jax.Array | int) -> np.random.Generator:

@@ -64,7 +64,7 @@ def search(
         that does not support this search, this board or the device of the default backend.
     """
     limit = whole_number("limit", limit, 1)
-    board, config, on_gpu = _settings(puzzles, board, branch, config, options, small=limit <= 2)
+    board, config, on_gpu = _settings(puzzles, board, branch, config, options, limit)
     if config.order == "random" and seeds is None:
         raise ValueError('the order "random" needs seeds, one per puzzle')
     puzzles = jnp.asarray(puzzles)
@@ -125,7 +125,7 @@ def _settings(
     branch: Branch | None,
     config: ExactConfig | None,
     options: dict[str, Any],
-    small: bool = False,
+    limit: int = 1,
 ) -> tuple[Board, ExactConfig, ExactConfig]:
     """The board and the resolved settings of a search; a search with a branch has no restarts.
 
@@ -143,7 +143,7 @@ def _settings(
         settle = "xla" if config.settle == "auto" else config.settle
         config = dataclasses.replace(config, restart="never", settle=settle)
     kind = devices.kind(jax.local_devices()[0])
-    few = config.small(board, kind) if small and branch is None and np.shape(puzzles)[0] <= SMALL else None
+    few = config.small(board, kind, limit) if branch is None and np.shape(puzzles)[0] <= SMALL else None
     here = (few or config).resolve(board, kind)
     elsewhere = here.settle != "pallas" and jax.default_backend() == "cpu" and devices.compiles_for_gpus()
     return board, here, config.resolve(board, "gpu") if elsewhere else here

@@ -44,7 +44,7 @@ class ExactConfig(SolverConfig):
       levels: with restarts: maximum depth of the search; a puzzle that needs more is left UNSOLVED. A search starts
         faster with fewer. None for as many as any puzzle needs.
       order: order of branching: fixed, or random by the key.
-      lanes: nodes in a step, a multiple of 32; None suits the machine.
+      lanes: nodes in a step, a multiple of 32; None suits the machine and, on a CPU, up to 32 puzzles.
       settle: implementation of the rules: xla, operations on bit-planes; bands, one kernel for a whole step, one node a
         thread, for the rules locked on boards with boxes from 4x4 to 10x10 on an H100 or a later GPU; or pallas, one
         kernel that keeps a block of planes on chip, up to 16x16 on a TPU. The kernels do not support restarts; on a CPU
@@ -63,7 +63,7 @@ class ExactConfig(SolverConfig):
 
     def resolve(self, board: Board, platform: str) -> ExactConfig:
         """The settings with automatic values filled in; raises ValueError if ``settle`` can't run here."""
-        restart = self.restart or search_restart(board) or "never"
+        restart = self._restart(board)
         settle = settle_for(board, self.settle, platform, self.rules, restart != "never")
         if platform != "cpu":
             _LOG.info("the exact search of %s on a %s uses settle=%s", board, platform, settle)
@@ -76,10 +76,16 @@ class ExactConfig(SolverConfig):
             lanes=self.lanes or (node_lanes if restart == "never" else search_lanes)(board, platform),
         )
 
-    def small(self, board: Board, platform: str) -> ExactConfig | None:
-        """The settings for a few puzzles: on a CPU a step of few lanes is short; None where these are the same."""
-        restarts = (self.restart or search_restart(board) or "never") != "never"
-        return None if restarts or self.lanes or platform != "cpu" else dataclasses.replace(self, lanes=_SMALL_LANES)
+    def small(self, board: Board, platform: str, limit: int = 1) -> ExactConfig | None:
+        """The settings for a few puzzles: on a CPU a step of few lanes is short; None where these are the same.
+
+        To find more than two solutions takes many nodes, for which many lanes are faster.
+        """
+        same = self.lanes or platform != "cpu" or self._restart(board) != "never" or limit > 2
+        return None if same else dataclasses.replace(self, lanes=_SMALL_LANES)
+
+    def _restart(self, board: Board) -> int | Literal["never"]:
+        return self.restart or search_restart(board) or "never"
 
     def summary(self, board: Board) -> str:
         """Names the kernel that runs the rules; empty for XLA operations."""

@@ -75,9 +75,9 @@ class CountKernel(PuzzleItems):
         return lane_limits(board, self.config)
 
     def small(self, board: Board, platform: str) -> CountKernel | None:
-        """The kernel for a few puzzles; more solutions than two take many nodes, for which many lanes are faster."""
-        config = self.config.small(board, platform)
-        return None if config is None or self.limit > 2 else dataclasses.replace(self, config=config)
+        """The kernel for a few puzzles."""
+        config = self.config.small(board, platform, self.limit)
+        return None if config is None else dataclasses.replace(self, config=config)
 
     def __call__(self, board: Board, items: Array, key: Array, number: Array, /) -> exact.SearchResult:
         puzzles, excluded = self.split(items)

@@ -43,7 +43,7 @@ def compiler_options(platform: str | None = None, one_thread: bool = False) -> d
 
 
 def quick_options() -> dict[str, str]:
-    """Further options for the compiler of a CPU under which it takes half the time, and the program several times."""
+    """Further compiler options for a CPU: compiling takes half as long, and the program runs several times as long."""
     options = {"xla_backend_optimization_level": "0"}
     if jax.__version_info__ < (0, 11):  # newer versions have no other emitters
         options["xla_cpu_use_fusion_emitters"] = "False"
