@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import html
+import inspect
+import re
 import shutil
 import subprocess
 import sys
@@ -18,9 +20,11 @@ from pathlib import Path
 
 import charts
 import film
+import numpy as np
 from drawing import arrow, box, label, picture
 
 import jaxsudoku as js
+from jaxsudoku.explanation.proof import count
 
 FOLDER = Path(__file__).resolve().parent / "images"
 
@@ -194,6 +198,40 @@ def steps(puzzle: int, technique: str) -> str:
     return picture(874, size + 2 * top, title, *parts(), style=own)
 
 
+def variants() -> Iterator[tuple[str, str]]:
+    """The name and the call of each picture on the page of variants."""
+    page = (FOLDER.parent / "variants.md").read_text(encoding="utf-8")
+    yield from re.findall(r"^\| !\[[^]]*\]\(images/(variants/[\w-]+)\.svg\) \|.*\| `([^`]+)` \|$", page, re.MULTILINE)
+
+
+def board_of(call: str) -> js.Board:
+    """The board of a call on the page of variants, on which functions of constraints have a side of 6."""
+    names = {
+        name: functools.partial(function, side=6) if name != "box_indexer" else function
+        for name, function in vars(js.constraints).items()
+        if inspect.isfunction(function)
+    }
+    found = eval(call, {"Board": js.Board, "range": range, **names})
+    if isinstance(found, js.Board):
+        return found
+    latin = call.startswith(("calcudoku", "futoshiki"))
+    return (js.Board.named("1x6") if latin else js.Board.classic(6)).with_(found)
+
+
+def variant(call: str) -> str:
+    """A board of the page of variants, with digits that satisfy its constraints in their cells."""
+    board = board_of(call)
+    found = count(np.zeros(board.cells, np.uint8), board, None, 1000)
+    assert found is not None and found.number, call
+    cells = sorted({cell for constraint in board.constraints for cell in constraint.cells})
+    grid = np.zeros(board.cells, np.uint8)
+    grid[cells] = found.first[cells]
+    drawn = board.picture(grid)
+    size = f'width="{drawn.width:g}" height="{drawn.height:g}" role'
+    small = f'width="{drawn.width * 0.65:.0f}" height="{drawn.height * 0.65:.0f}" role'
+    return f"{drawn.svg.replace(size, small, 1)}\n"
+
+
 DIAGRAMS: dict[str, Callable[[], str]] = {"planes": planes, "folding": folding, "stack": stack, "groups": groups}
 DIAGRAMS |= {
     "x-wing": functools.partial(step, 15, "x-wing"),
@@ -204,6 +242,7 @@ DIAGRAMS |= {
     "throughput": charts.throughput,
     "accuracy": charts.accuracy,
 }
+DIAGRAMS |= {name: functools.partial(variant, call) for name, call in variants()}
 
 
 #: Screenshots of the page of an explanation: width, height, and whether it is dark.
@@ -230,7 +269,7 @@ def screenshot(browser: str, name: str) -> None:
 
 def main(names: list[str]) -> None:
     """Writes the pictures of these names, or all; screenshots where there is a browser."""
-    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "variants").mkdir(parents=True, exist_ok=True)
     for name in names or DIAGRAMS:
         if name in DIAGRAMS:
             (FOLDER / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")

@@ -27,7 +27,8 @@ from jaxsudoku.solvers import SOLVERS
 #: What the names at the top of the package are for, in the order of the page.
 TOPICS: Mapping[str, tuple[str, ...]] = {
     "Solving": ("solve", "count_solutions", "SOLVERS", "Solution", "Status"),
-    "Puzzles and boards": ("Board", "load", "read_puzzles", "parse", "generate", "Puzzles", "GenerationError"),
+    "Puzzles and boards": ("Board", "Clues", "load", "read_puzzles", "parse", "generate", "Puzzles", "GenerationError"),
+    "Puzzles with constraints": ("read_variants", "parse_variant", "generate_variants", "VariantPuzzles"),
     "Explanations and ratings": ("explain", "hint", "Explanation", "Step", "rate", "TechniqueRatings", "weakest_rules"),
     "Pictures": ("draw", "picture", "Picture", "Marks", "plot_history"),
     "Networks": ("load_network", "make_network", "save_network", "evaluate"),

@@ -29,10 +29,12 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku import testing as testing
     from jaxsudoku import trees as trees
     from jaxsudoku.core import board as board
+    from jaxsudoku.core import constraints as constraints
     from jaxsudoku.core import env as env
     from jaxsudoku.core import grid as grid
     from jaxsudoku.core import planes as planes
     from jaxsudoku.core.board import Board
+    from jaxsudoku.core.constraints.clues import Clues
     from jaxsudoku.core.drawing import draw
     from jaxsudoku.core.grid import conflicts, is_solved, is_valid
     from jaxsudoku.core.propagation import outcome, propagate
@@ -41,8 +43,8 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.engine.solution import Solution
     from jaxsudoku.evaluation import evaluate
     from jaxsudoku.explanation import Explanation, Step, explain, hint
-    from jaxsudoku.generation import GenerationError, Puzzles, generate
-    from jaxsudoku.io import parse, read_puzzles
+    from jaxsudoku.generation import GenerationError, Puzzles, VariantPuzzles, generate, generate_variants
+    from jaxsudoku.io import parse, parse_variant, read_puzzles, read_variants
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import Marks, Picture, plot_history
     from jaxsudoku.rating import rate, weakest_rules
@@ -55,11 +57,13 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
 
 _HOME = {
     "Board": "core.board",
+    "Clues": "core.constraints.clues",
     "Explanation": "explanation",
     "GenerationError": "generation",
     "Marks": "pictures",
     "Picture": "pictures",
     "Puzzles": "generation",
+    "VariantPuzzles": "generation",
     "SOLVERS": "solvers",
     "Solution": "engine.solution",
     "Status": "core.status",
@@ -72,6 +76,7 @@ _HOME = {
     "evaluate": "evaluation",
     "explain": "explanation",
     "generate": "generation",
+    "generate_variants": "generation",
     "hint": "explanation",
     "is_solved": "core.grid",
     "is_valid": "core.grid",
@@ -80,11 +85,13 @@ _HOME = {
     "make_network": "networks",
     "outcome": "core.propagation",
     "parse": "io",
+    "parse_variant": "io",
     "picture": "engine.grid_pictures",
     "plot_history": "pictures",
     "propagate": "core.propagation",
     "rate": "rating",
     "read_puzzles": "io",
+    "read_variants": "io",
     "save_network": "networks",
     "solve": "solvers.driver",
     "weakest_rules": "rating",
@@ -93,6 +100,7 @@ _HOME = {
 _MODULES = {
     "adapters": "adapters",
     "board": "core.board",
+    "constraints": "core.constraints",
     "datasets": "datasets",
     "distributed": "runtime.distributed",
     "env": "core.env",
@@ -118,6 +126,7 @@ _MODULES = {
 __all__ = [
     "SOLVERS",
     "Board",
+    "Clues",
     "Explanation",
     "GenerationError",
     "Marks",
@@ -127,6 +136,7 @@ __all__ = [
     "Status",
     "Step",
     "TechniqueRatings",
+    "VariantPuzzles",
     "__version__",
     "compiler_options",
     "conflicts",
@@ -135,6 +145,7 @@ __all__ = [
     "evaluate",
     "explain",
     "generate",
+    "generate_variants",
     "hint",
     "is_solved",
     "is_valid",
@@ -143,11 +154,13 @@ __all__ = [
     "make_network",
     "outcome",
     "parse",
+    "parse_variant",
     "picture",
     "plot_history",
     "propagate",
     "rate",
     "read_puzzles",
+    "read_variants",
     "save_network",
     "solve",
     "weakest_rules",

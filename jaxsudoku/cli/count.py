@@ -64,7 +64,7 @@ def run(request: Request, invocation: Invocation) -> int:
     if request.resume:
         raise UsageError("--resume needs --workers: a count of one process can't be resumed")
     check_answers(request, request.format)
-    with opened(request) as source:
+    with opened(request, constrained=True) as source:
         board = source.board
         with as_usage():
             sink = CountWriter(request.output, board, kind=request.format, force=request.force, source=source.path)

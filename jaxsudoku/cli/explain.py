@@ -14,12 +14,12 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.host_rules import clashing
-from jaxsudoku.io import Chunk, PuzzleFile, check_folder_name
+from jaxsudoku.io import check_folder_name
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import OnePuzzle, one_puzzle
+from .inputs import OneInput, OnePuzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
@@ -73,13 +73,13 @@ class Request(Explaining):
 def run(request: Request, invocation: Invocation) -> int:
     """Explains; the exit status."""
     del invocation
-    chunk, source = one_puzzle(request)
-    proper = proper_puzzle(chunk, source, request.up_to)
+    given = one_puzzle(request)
+    proper = proper_puzzle(given, request.up_to)
     if proper is None:
         return 1
     from jaxsudoku.explanation import explained
 
-    found, title = explained(*proper), f"Puzzle {request.index} of {source.name}"
+    found, title = explained(*proper), f"Puzzle {request.index} of {given.name}"
     if request.output != "-":
         found.save(request.output, title=title)
         return 0
@@ -112,10 +112,11 @@ class Explained(NamedTuple):
     givens: np.ndarray | None
 
 
-def proper_puzzle(chunk: Chunk, source: PuzzleFile, up_to: str | None) -> Explained | None:
+def proper_puzzle(given: OneInput, up_to: str | None) -> Explained | None:
     """The puzzle to explain; None, after a message, where it has not exactly one solution within its candidates."""
     screen = Screen(bar=True)
-    board, where = source.board, f"{source.name}:{chunk.lines[0]}"
+    chunk, board, name = given
+    where = f"{name}:{chunk.lines[0]}"
     if chunk.errors:
         screen.say(str(chunk.errors[0]))
         return None

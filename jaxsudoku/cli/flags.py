@@ -21,7 +21,8 @@ INPUT_SECTION = """\
 input: one puzzle per line (0, ., *, _, -, ? or x for a blank cell; letters or spaced numbers on boards beyond 9x9),
 possibly after other words; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key
 named puzzle, or by --column; grids of several lines, drawn in any frame, with pencil marks, or exported from a
-spreadsheet; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell.
+spreadsheet; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell;
+links and JSON of f-puzzles, strings of killers, a column or key constraints in tables.
 With --zero-based digits are counted from 0. Without it, a file that has 0 besides another blank, and the largest digit
 nowhere, is an error, as its digits seem to be counted from 0.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
@@ -60,7 +61,8 @@ def board_flag(named_by_input: bool) -> Any:
     """The flag of the board; by default the one that the input names, or the classic 9x9 board."""
     return flag(
         f"a side (16), a box shape (3x4), {', '.join(VARIANTS)} (or {VARIANTS[0]}-16 ...), jigsaw: and a label "
-        "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9) "
+        "for each cell, rows separated by /, or the name of a shipped set (jigsaw-9x9); further houses and constraints "
+        "after a + (diagonal+windoku, 9+anti-knight) "
         f"(default: {'the board that the input names, or else 9' if named_by_input else '9'})",
         type=board,
         default=None if named_by_input else Board.classic(9),

@@ -38,7 +38,7 @@ class Request(Explaining):
 def run(request: Request, invocation: Invocation) -> int:
     """Prints the step; the exit status."""
     del invocation
-    proper = proper_puzzle(*one_puzzle(request), request.up_to)
+    proper = proper_puzzle(one_puzzle(request), request.up_to)
     if proper is None:
         return 1
     from jaxsudoku.explanation import steps_of

@@ -22,6 +22,7 @@ from jaxsudoku.io import (
     board_of_text,
     check_standard_input,
     format_grids,
+    is_exchanged,
     is_library_line,
     open_puzzles,
     open_slice,
@@ -115,21 +116,25 @@ class Input(NamedTuple):
 
 
 @contextlib.contextmanager
-def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
+def opened(request: Inputs, keep: Collection[str] = (), constrained: bool = False) -> Iterator[Input]:
     """Opens the input of a command, and finds its board and its first puzzle, before any other work.
 
     Args:
       request: the request for an input.
       keep: columns of answers that ``chunks`` carries along.
+      constrained: whether puzzles may have constraints of their own.
 
     Raises:
-      UsageError: the input is missing, holds no puzzles, names another board than ``--board``, or holds malformed
-        puzzles given inline.
+      UsageError: the input is missing, holds no puzzles, names another board than ``--board``, holds malformed puzzles
+        given inline, or puzzles with constraints that the command does not know.
     """
     given = request.input
     if isinstance(given, PartInput):
         with open_slice(given.part, given.board, request.column) as puzzles:
-            yield Input(puzzles, given.part.source, puzzles.check(), given.declared_unique)
+            columns = puzzles.check()
+            puzzles.has_puzzles(keep)
+            _check_constrained(puzzles, constrained)
+            yield Input(puzzles, given.part.source, columns, given.declared_unique)
         return
     with contextlib.ExitStack() as stack:
         with as_usage():
@@ -142,11 +147,33 @@ def opened(request: Inputs, keep: Collection[str] = ()) -> Iterator[Input]:
         columns = puzzles.check()  # before an output is created, which would stay empty
         if not puzzles.has_puzzles(keep):
             raise UsageError(no_puzzles(puzzles.name))
+        _check_constrained(puzzles, constrained)
         yield Input(puzzles, path, columns, puzzles.unique and not isinstance(source, _Named))
 
 
-def one_puzzle(request: OnePuzzle) -> tuple[Chunk, PuzzleFile]:
-    """The puzzle ``--index`` of the input of a command that shows one, as a chunk of one, and the input.
+def _check_constrained(puzzles: PuzzleFile, constrained: bool) -> None:
+    if puzzles.constrained and not constrained:
+        raise UsageError(
+            f"{puzzles.name}: its puzzles have constraints of their own; solve, count, show, explain and hint take them"
+        )
+
+
+class OneInput(NamedTuple):
+    """One puzzle of an input.
+
+    Attributes:
+      chunk: the puzzle, as a chunk of one.
+      board: its board, with its own constraints.
+      name: the name of the input in messages.
+    """
+
+    chunk: Chunk
+    board: Board
+    name: str
+
+
+def one_puzzle(request: OnePuzzle) -> OneInput:
+    """The puzzle ``--index`` of the input of a command that shows one.
 
     Raises:
       UsageError: as ``opened``, there is no such puzzle, or the output can't be written.
@@ -155,7 +182,7 @@ def one_puzzle(request: OnePuzzle) -> tuple[Chunk, PuzzleFile]:
     if request.output != "-":
         with as_usage():
             checked_suffix(request.output, TEXT_SUFFIXES)
-    with opened(request) as source:
+    with opened(request, constrained=True) as source:
         if request.output == "-":
             check_printed(source.path)
         else:
@@ -163,7 +190,8 @@ def one_puzzle(request: OnePuzzle) -> tuple[Chunk, PuzzleFile]:
         for chunk in source.puzzles.chunks():
             row = request.index - 1 - chunk.start
             if row < len(chunk):
-                return chunk[row : row + 1], source.puzzles
+                found = chunk[row : row + 1]
+                return OneInput(found, source.board.with_(*(found.constraints or ())), source.puzzles.name)
             count = chunk.start + len(chunk)
     raise UsageError(f"{source.puzzles.name}: there is no puzzle {request.index}: it holds {count}")
 
@@ -226,6 +254,8 @@ def _find(
         return name, name, board
     elif name in shipped.names():
         return _OneBased(shipped.read(name), name), name, board
+    elif is_exchanged(name):
+        return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board
     elif _is_position(name, zero_based):
         return _Named(name.encode(errors="surrogateescape"), INLINE), INLINE, board or board_of_text(name)
     elif not _is_puzzle(name, zero_based):

@@ -196,11 +196,11 @@ class Rater:
             counts[searched] = count_solutions(puzzles[searched], self.board)
         return counts
 
-    def split(self, size: int) -> list[slice]:
+    def split(self, chunk: Chunk) -> list[slice]:
         """One batch, which ``rate`` divides among the cores."""
-        return [slice(0, size)]
+        return [slice(0, len(chunk))]
 
-    def compile(self, size: int) -> None:
+    def compile(self, chunk: Chunk) -> None:
         """Does nothing, as ``rate`` compiles."""
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Ratings]:

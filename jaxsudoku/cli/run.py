@@ -25,6 +25,7 @@ from .outputs import Running
 from .report import Tally
 
 if TYPE_CHECKING:
+    from jaxsudoku.core.constraints.clues import ClueForm, Clues
     from jaxsudoku.engine.batches import Engine
 
 Result = TypeVar("Result")
@@ -36,18 +37,20 @@ BATCHES = 1 << 12
 class Worker(Protocol):
     """Interface of classes that compute answers."""
 
-    def split(self, size: int) -> list[slice]:
-        """Divides a short input of ``size`` puzzles into batches."""
+    def split(self, chunk: Chunk) -> list[slice]:
+        """Divides the first chunk, which may be all of a short input, into batches."""
 
-    def compile(self, size: int) -> None:
-        """Compiles for batches of ``size`` puzzles."""
+    def compile(self, chunk: Chunk) -> None:
+        """Compiles for batches such as this one."""
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
         """The answers to chunks in order; the first chunk has the number ``first``."""
 
 
 class Engines:
-    """A ``Worker`` of two engines with one kernel; the second one is for chunks whose puzzles list candidates.
+    """A ``Worker`` of engines with one kernel: without and with the candidates and the constraints of puzzles.
+
+    Constraints of all chunks have one form, so that they use one program; a chunk that does not fit widens it.
 
     Args:
       kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
@@ -55,10 +58,10 @@ class Engines:
       request: the seed, and the size of batches.
       finish: (chunk, results) -> answers.
       shared: as in ``Engine``.
-      within: whether the kernel takes candidates; if not, the first engine answers all chunks.
+      within: whether the kernel takes candidates; if not, they are left out.
 
     Attributes:
-      engine: the first engine.
+      engine: the engine of puzzles with neither.
     """
 
     def __init__(
@@ -73,31 +76,71 @@ class Engines:
         from jaxsudoku.engine.batches import Engine
 
         self.engine = Engine(kernel, board, request.seed, request.batch_size, shared=shared)
-        self.split, self.compile = self.engine.split, self.engine.compile
-        listing = dataclasses.replace(kernel, listed=True)
-        self._listed = Engine(listing, board, request.seed, self.engine.batch_size) if within else None
-        self._finish = finish
+        self._engines: dict[tuple[bool, ClueForm | None], Engine] = {(False, None): self.engine}
+        self._kernel, self._board, self._request, self._shared = kernel, board, request, shared
+        self._finish, self._within = finish, within
+        self._form: ClueForm | None = None
+
+    def split(self, chunk: Chunk) -> list[slice]:
+        """Divides a chunk into batches, whose constraints have one form."""
+        self._clues(chunk)
+        return self.engine.split(len(chunk))
+
+    def compile(self, chunk: Chunk) -> None:
+        """Compiles for batches such as this one."""
+        self._engine_of(self._clues(chunk), chunk).compile(len(chunk))
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
         """The answers to chunks."""
-        for engine, group in itertools.groupby(chunks, self._engine_of):
+        from jaxsudoku.engine.kernels import as_items
+
+        def prepared() -> Iterator[tuple[Engine, Chunk, np.ndarray]]:
+            for chunk in chunks:
+                clues = self._clues(chunk)
+                candidates = chunk.candidates_of(range(len(chunk))) if self._listed(chunk) else None
+                items = as_items(searchable(chunk.grids, chunk.good), candidates, clues)
+                yield self._engine_of(clues, chunk), chunk, items
+
+        for engine, group in itertools.groupby(prepared(), lambda part: part[0]):
             taken: list[Chunk] = []
-            for results in engine.stream(_items(group, taken, engine is self._listed), first):
+            for results in engine.stream(_items(group, taken), first):
                 first += 1
                 yield self._finish(taken.pop(0), results)
 
-    def _engine_of(self, chunk: Chunk) -> Engine:
-        return self._listed if self._listed is not None and chunk.listed.any() else self.engine
+    def _listed(self, chunk: Chunk) -> bool:
+        return self._within and bool(chunk.listed.any())
+
+    def _clues(self, chunk: Chunk) -> Clues | None:
+        """The constraints of a chunk's puzzles and what follows from them, in the form of all chunks so far."""
+        if chunk.constraints is None:
+            return None
+        from jaxsudoku.core.constraints.clues import Clues
+        from jaxsudoku.core.constraints.house_sums import with_house_sums
+
+        clues = with_house_sums(Clues.of(chunk.constraints, self._board), self._board)
+        if self._form is None:
+            self._form = clues.form
+        elif (joined := self._form.joined(clues.form)) != self._form:
+            self._form = joined.with_room()  # as later chunks differ as much
+        return clues.of_form(self._form)
+
+    def _engine_of(self, clues: Clues | None, chunk: Chunk) -> Engine:
+        from jaxsudoku.engine.batches import Engine
+
+        key = self._listed(chunk), None if clues is None else clues.form
+        if key not in self._engines:
+            kernel = dataclasses.replace(self._kernel, listed=key[0], form=key[1])
+            size, seed = self.engine.batch_size, self._request.seed
+            shared = () if key[0] else self._shared  # a kernel takes candidates in the place of a network
+            self._engines[key] = Engine(kernel, self._board, seed, size, shared=shared)
+        return self._engines[key]
 
 
-def _items(chunks: Iterable[Chunk], taken: list[Chunk], listed: bool) -> Iterator[np.ndarray]:
-    """The puzzles of chunks, with their candidates if ``listed``; appends the chunks to ``taken``."""
-    from jaxsudoku.engine.kernels import with_candidates
-
-    for chunk in chunks:
+def _items(parts: Iterable[tuple[Engine, Chunk, np.ndarray]], taken: list[Chunk]) -> Iterator[np.ndarray]:
+    """The items of chunks; appends the chunks to ``taken``."""
+    for _, chunk, items in parts:
         taken.append(chunk)
-        candidates = chunk.candidates_of(range(len(chunk))) if listed else None
-        yield with_candidates(searchable(chunk.grids, chunk.good), candidates)
+        yield items
 
 
 class Sink(Protocol):
@@ -123,8 +166,8 @@ class Sink(Protocol):
 class Check(Protocol):
     """Interface of checks of answers after they are written; ``solve.Uniqueness`` is one."""
 
-    def compile(self, size: int) -> None:
-        """Compiles for batches of ``size`` puzzles."""
+    def compile(self, chunk: Chunk) -> None:
+        """Compiles for batches such as this one."""
 
     def add(self, chunk: Chunk, answers: Any, /) -> None:
         """Checks the answers to a chunk."""
@@ -245,7 +288,7 @@ class Run:
         self.show(now=True)
         for compiled in (worker, check):
             if compiled is not None:
-                interruptible(compiled.compile, len(first.whole))
+                interruptible(compiled.compile, first.whole)
         in_flight: list[Part] = []
 
         def chunks() -> Iterator[Chunk]:
@@ -315,7 +358,7 @@ class _Batches:
         if first is None:
             return
         # a chunk is short only if it is the last one: a short input is cut, so that each core gets a part
-        yield from (first[part] for part in self._worker.split(len(first)))
+        yield from (first[part] for part in self._worker.split(first))
         yield from chunks
 
     def _readable(self) -> Iterator[Chunk]:

@@ -15,13 +15,13 @@ from jaxsudoku.core.host_rules import allowed_candidates
 from jaxsudoku.core.tuning import RULES
 from jaxsudoku.engine.grid_pictures import picture
 from jaxsudoku.engine.solution import Status
-from jaxsudoku.io import Chunk, PuzzleFile, library_line
+from jaxsudoku.io import Chunk, library_line
 from jaxsudoku.runtime.terminal.failure import as_usage
 from jaxsudoku.runtime.terminal.progress import Screen
 
 from . import flags
 from .bad_lines import describe_clash
-from .inputs import OnePuzzle, one_puzzle
+from .inputs import OneInput, OnePuzzle, one_puzzle
 from .invocation import Invocation, check_cache
 from .outputs import put
 from .parser import flag
@@ -59,20 +59,20 @@ class Request(OnePuzzle):
 def run(request: Request, invocation: Invocation) -> int:
     """Draws; the exit status."""
     del invocation
-    chunk, source = one_puzzle(request)
-    board = source.board
+    given = one_puzzle(request)
+    chunk, board, name = given
     if chunk.errors:
         Screen(bar=True).say(str(chunk.errors[0]))
         return 1
-    filled, given = chunk.grids[0], chunk.givens_of([0])[0]
-    givens = np.where(given, filled, 0).astype(np.uint8)
-    grid, code = _solve(chunk, source) if request.solve else (filled, 0)
+    filled, is_given = chunk.grids[0], chunk.givens_of([0])[0]
+    givens = np.where(is_given, filled, 0).astype(np.uint8)
+    grid, code = _solve(given) if request.solve else (filled, 0)
     marks = _left_after(chunk, board, request.rules) if request.candidates else None
     if request.library:
         with as_usage():  # a board that is too large
-            text = library_line(filled, _left_after(chunk, board, request.rules), board, (filled > 0) & ~given)
+            text = library_line(filled, _left_after(chunk, board, request.rules), board, (filled > 0) & ~is_given)
     elif request.svg or pictures.suffix(request.output) not in ("", "txt"):
-        title = f"Puzzle {request.index} of {source.name}"
+        title = f"Puzzle {request.index} of {name}"
         drawn = picture(grid, board, givens, candidates=marks, title=title)
         if request.output != "-":
             drawn.save(request.output)
@@ -88,11 +88,11 @@ def run(request: Request, invocation: Invocation) -> int:
     return code
 
 
-def _solve(chunk: Chunk, source: PuzzleFile) -> tuple[np.ndarray, int]:
+def _solve(given: OneInput) -> tuple[np.ndarray, int]:
     """The solved grid, or the puzzle itself where there is none; and the exit status."""
     from jaxsudoku.solvers import driver
 
-    board = source.board
+    chunk, board, name = given
     screen = Screen(bar=True)
     screen.show("solving ...", now=True)
     check_cache(screen)
@@ -102,7 +102,7 @@ def _solve(chunk: Chunk, source: PuzzleFile) -> tuple[np.ndarray, int]:
     if solution.status[0] == Status.SOLVED:
         return solution.grids[0], 0
     clash = solution.status[0] == Status.INVALID
-    screen.say(f"{source.name}:{chunk.lines[0]}: {describe_clash(board, chunk.grids[0]) if clash else 'no solution'}")
+    screen.say(f"{name}:{chunk.lines[0]}: {describe_clash(board, chunk.grids[0]) if clash else 'no solution'}")
     return chunk.grids[0], 1
 
 

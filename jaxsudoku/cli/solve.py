@@ -23,10 +23,10 @@ from .fields import add_config
 from .history import RECORDED, HistoryWriter
 from .inputs import opened
 from .invocation import Invocation
-from .outputs import check_answers
+from .outputs import Running, check_answers
 from .parser import Parser, find_values, flag
 from .report import Tally
-from .run import Engines, Run, interruptible, searchable
+from .run import Engines, Run, interruptible
 
 EPILOG = f"""\
 examples:
@@ -121,9 +121,10 @@ def run(request: Request, invocation: Invocation) -> int:
     if request.history and not config.record:
         config = dataclasses.replace(config, record=RECORDED)
     check_answers(request, request.format)
-    with opened(request) as source:
+    with opened(request, constrained=True) as source:
         with as_usage():
-            # before the output is created, which would stay empty with an unknown network
+            # before the output is created, which would stay empty
+            solver.check(source.board, source.puzzles.constrained)
             network = _network(request.network, solver, source.board)
             if request.history and request.resume:
                 raise UsageError("--history begins with the first puzzle, so it can't be used with --resume")
@@ -156,7 +157,8 @@ def run(request: Request, invocation: Invocation) -> int:
             totals = Totals(sink.done + 1, history)
             uniqueness = None
             if source.declared_unique and solver.name == "exact":
-                uniqueness = Uniqueness(source.board, engine.batch_size, engine.devices, work.tally)
+                alike = dataclasses.replace(request, batch_size=engine.batch_size)
+                uniqueness = Uniqueness(source.board, alike, work.tally)
             chunks = mark_board(source.puzzles.chunks(engine.batch_size), source.board)
             work.answer(chunks, worker, sink, totals.outcomes, note=totals.progress, check=uniqueness, within=True)
     details: dict[str, Any] = {"already_answered": sink.done}
@@ -267,32 +269,30 @@ class Uniqueness:
 
     Args:
       board: the board.
-      batch_size: puzzles searched at a time.
-      devices: the devices.
+      request: the size of batches.
       tally: the tally whose times exclude these searches.
 
     Attributes:
       several: number of puzzles with at least two solutions, without those whose second search is abandoned.
     """
 
-    def __init__(self, board: Board, batch_size: int, devices: Any, tally: Tally) -> None:
-        from jaxsudoku.engine.batches import Engine
+    def __init__(self, board: Board, request: Running, tally: Tally) -> None:
         from jaxsudoku.exact.uniqueness import CountKernel
 
         self.several = 0
         self._tally = tally
         kernel = CountKernel(solvers.ExactConfig(budget=_SECOND), grids=False)
-        self._engine = Engine(kernel, board, 0, batch_size, devices)
+        self._engines = Engines(kernel, board, request, lambda chunk, found: found.counts, within=False)
 
-    def compile(self, size: int) -> None:
-        """Compiles the search for batches of ``size`` puzzles."""
-        self._engine.compile(size)
+    def compile(self, chunk: Chunk) -> None:
+        """Compiles the search for batches such as this one."""
+        self._engines.compile(chunk)
 
     def add(self, chunk: Chunk, solution: Solution) -> None:
         """Searches the solved puzzles of a chunk again, except those that list candidates."""
         start = time.perf_counter()
         solved = (np.asarray(solution.status) == Status.SOLVED) & ~chunk.listed
         # the whole chunk, so that there is one size to compile for
-        counts = interruptible(next, self._engine.stream([searchable(chunk.grids, solved)])).counts
+        counts = interruptible(next, self._engines.stream([dataclasses.replace(chunk, good=solved)]))
         self.several += int((counts[solved] > 1).sum())
         self._tally.excluded_seconds += time.perf_counter() - start

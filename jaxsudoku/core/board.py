@@ -16,23 +16,28 @@ import math
 import operator
 import re
 import string
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
+from jaxsudoku.core.constraints.base import MAX_SIDE as WIDEST_CONSTRAINED
+from jaxsudoku.core.constraints.base import Constraint, Group, grouped
+from jaxsudoku.core.constraints.texts import CONSTRAINTS, parts_of, pieces, read
+from jaxsudoku.core.extra_houses import HOUSES, House, extra_kind, variants_of
 from jaxsudoku.pictures.boards import NO_MARKS, Marks, picture
+from jaxsudoku.pictures.caption import captioned
+from jaxsudoku.pictures.constraints import Symbol
 from jaxsudoku.pictures.picture import Picture
 from jaxsudoku.runtime.suggestions import did_you_mean
 
 #: Widest board: 6x6 boxes. Larger ones are not tested.
 MAX_SIDE = 36
 
-House = tuple[int, ...]
-
-
-#: Named variants: class methods of ``Board`` that take a side.
-VARIANTS = ("diagonal", "windoku")
+#: Named variants, which add houses: class methods of ``Board`` that take a side.
+VARIANTS = tuple(HOUSES)
+_ALIASES = {"x": "diagonal"}
+_NAMES = ("classic", *VARIANTS, *_ALIASES)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Board:
       box: (rows, columns) of a box when the regions are equal boxes; None when they are irregular.
       regions: region number of each cell, row by row, for irregular regions; empty when ``box`` is given.
       extra: further houses, each a tuple of ``side`` distinct cells (diagonals, windows).
+      constraints: further rules that all puzzles on the board obey, see ``jaxsudoku.constraints``.
 
     Instances are frozen, hashable and compare by value, so they serve as static arguments of ``jax.jit``.
 
@@ -55,6 +61,7 @@ class Board:
     box: tuple[int, int] | None = None
     regions: tuple[int, ...] = ()
     extra: tuple[House, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
         # lists and numpy arrays are converted, as the fields must hash
@@ -73,6 +80,10 @@ class Board:
             _check_regions(self.side, self.regions)
         for number, house in enumerate(self.extra):
             _check_house(self.side, house, f"extra house {number}")
+        if self.constraints and self.side > WIDEST_CONSTRAINED:
+            raise ValueError(f"boards with constraints have a side of at most {WIDEST_CONSTRAINED}, not {self.side}")
+        checked = dict.fromkeys(constraint.checked(self.side) for constraint in self.constraints)
+        object.__setattr__(self, "constraints", tuple(checked))
 
     # ------------------------------------------------------------------ constructors
 
@@ -89,23 +100,17 @@ class Board:
     @classmethod
     def diagonal(cls, side: int = 9) -> Board:
         """The classic board whose two long diagonals are houses too (Sudoku X)."""
-        down = tuple(i * side + i for i in range(side))
-        up = tuple(i * side + side - 1 - i for i in range(side))
-        return cls(side, box=_squarest_box(side), extra=(down, up))
+        return _with_houses(cls.classic(side), "diagonal")
 
     @classmethod
     def windoku(cls, side: int = 9) -> Board:
         """The classic board with windows, boxes one cell off the corner and one cell apart (Windoku, Hyper Sudoku)."""
-        size = math.isqrt(max(side, 0))
-        if size * size != side or size < 3:
-            raise ValueError(f"windoku needs square boxes of at least 3x3, which a board of side {side} does not have")
-        starts = range(1, side - size + 1, size + 1)
-        windows = tuple(
-            tuple((top + r) * side + left + c for r in range(size) for c in range(size))
-            for top in starts
-            for left in starts
-        )
-        return cls(side, box=(size, size), extra=windows)
+        return _with_houses(cls.classic(side), "windoku")
+
+    @classmethod
+    def disjoint(cls, side: int = 9) -> Board:
+        """The classic board with disjoint groups: the cells at the same place of all boxes are a house too."""
+        return _with_houses(cls.classic(side), "disjoint")
 
     @classmethod
     def jigsaw(cls, regions: str | Sequence[Iterable[object]] | Iterable[object]) -> Board:
@@ -133,41 +138,113 @@ class Board:
         """The board of a name, as on the command line.
 
         Args:
-          name: a side ("16", or the number 16), a box shape ("3x4"), or a variant with an optional side ("diagonal",
-            "diagonal-16", "windoku"), or "jigsaw:" and the regions' labels row by row. Names are case-insensitive,
-            labels case-sensitive.
+          name: a side ("16", or the number 16), a box shape ("3x4", "1x6" for a Latin square), or a variant with an
+            optional side ("diagonal" or "x", "diagonal-16", "windoku", "disjoint"), or "jigsaw:" and the regions'
+            labels row by row. After it, joined by "+", further variants and constraints of
+            ``jaxsudoku.constraints.CONSTRAINTS``: "x+windoku", "9+anti-knight", "6+cage(10 r1c1 r1c2)+odd(r2c2)". A
+            constraint that comes first is one of the classic 9x9 board. Names are case-insensitive, labels
+            case-sensitive.
+
+        Raises:
+          ValueError: an unknown name, or a constraint that does not fit the board.
         """
-        kind, colon, labels = str(name).strip().partition(":")
+        first, *further = pieces(str(name).strip())
+        if _piece_name(first) in CONSTRAINTS and _ALIASES.get(first.lower()) is None:
+            board, further = cls.classic(), [first, *further]
+        else:
+            board = cls._of_shape(first, name)
+        for piece in further:
+            variant = _ALIASES.get(piece.lower().strip(), piece.lower().strip())
+            if variant in VARIANTS:
+                board = _with_houses(board, variant)
+            elif (known := _piece_name(piece)) in CONSTRAINTS:
+                board = board.with_(read(piece.lower(), board))
+            else:
+                hint = did_you_mean(known, (*VARIANTS, *CONSTRAINTS))
+                raise ValueError(f"unknown houses or constraint {piece!r} of the board {name!r}{hint}")
+        return board
+
+    @classmethod
+    def _of_shape(cls, part: str, name: str | int) -> Board:
+        """The board of the first part of a name."""
+        kind, colon, labels = part.partition(":")
         text = kind.lower() + colon + labels
         if text.startswith("jigsaw:"):
             return cls.jigsaw(labels.replace("/", " "))
         if match := re.fullmatch(r"(\d+)x(\d+)", text):
             rows, columns = int(match[1]), int(match[2])
             return cls.classic(rows * columns, box=(rows, columns))
-        if match := re.fullmatch(rf"({'|'.join(('classic', *VARIANTS))})(?:-(\d+))?", text):
-            board: Board = getattr(cls, match[1])(int(match[2] or 9))
+        if match := re.fullmatch(rf"({'|'.join(_NAMES)})(?:-(\d+))?", text):
+            board: Board = getattr(cls, _ALIASES.get(match[1], match[1]))(int(match[2] or 9))
             return board
         if text.isdecimal():
             return cls.classic(int(text))
-        hint = did_you_mean(text, ("classic", *VARIANTS))
+        hint = did_you_mean(text, ("classic", *VARIANTS, *CONSTRAINTS))
         kinds = f"a side (9, 16), a box shape (3x4), {', '.join(VARIANTS)}, or jigsaw:LABELS"
         raise ValueError(f"unknown board {name!r}: name {kinds}{hint}")
 
-    @property
+    @functools.cached_property
     def name(self) -> str | None:
         """The name of this board for ``Board.named``; None if it has none."""
-        if self.box is not None:
-            shape = f"{self.box[0]}x{self.box[1]}"
-        else:
+        variants = variants_of(self, self.extra)
+        texts = [part if isinstance(part, str) else part.text(self.side) for part in parts_of(self.constraints, self)]
+        if variants is None or None in texts:
+            return None
+        if self.box is None:
             labels = np.array(list(string.ascii_letters))[np.asarray(self.regions).reshape(self.side, self.side)]
             shape = "jigsaw:" + "/".join(map("".join, labels.tolist()))
-        candidates = [str(self.side), shape, *VARIANTS, *(f"{name}-{self.side}" for name in VARIANTS)]
-        return next((name for name in candidates if _is_named(self, name)), None)
+        elif not _has_boxes(self.side) or self.box != _squarest_box(self.side):
+            shape = f"{self.box[0]}x{self.box[1]}"
+        elif variants:
+            shape = variants.pop(0) + ("" if self.side == 9 else f"-{self.side}")
+        else:
+            shape = str(self.side)
+        name = "+".join((shape, *variants, *filter(None, texts)))
+        return name if Board.named(name) == self else None
 
     @property
     def is_classic(self) -> bool:
         """Whether this is the classic board of its side with the default boxes."""
-        return _is_named(self, str(self.side))
+        return self == classic_or_none(self.side)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as JSON values, for ``of_json``; constraints are in a name, as ``name`` has it.
+
+        Raises:
+          ValueError: a constraint that has no text.
+        """
+        fields = dataclasses.asdict(dataclasses.replace(self, constraints=()))
+        del fields["constraints"]
+        if self.constraints:
+            if self.name is None:
+                raise ValueError(f"a file can't describe all constraints of {self}: some have no text")
+            fields["constraints"] = self.name
+        return fields
+
+    @classmethod
+    def of_json(cls, fields: Mapping[str, Any]) -> Board:
+        """The board of the fields that ``to_json`` returned.
+
+        Raises:
+          ValueError, TypeError: fields that describe no board.
+        """
+        houses = {name: value for name, value in fields.items() if name != "constraints"}
+        return cls(**houses) if not fields.get("constraints") else cls.named(fields["constraints"])
+
+    def with_(self, *constraints: Constraint | Iterable[Constraint]) -> Board:
+        """This board with further constraints, single ones or lists as the functions of ``js.constraints`` return them.
+
+        Raises:
+          ValueError: a constraint that does not fit the board.
+          TypeError: an argument that is no constraint.
+        """
+        added: list[Constraint] = []
+        for constraint in constraints:
+            added += [constraint] if isinstance(constraint, Constraint) else constraint
+        for one in added:
+            if not isinstance(one, Constraint):
+                raise TypeError(f"{one!r} is no constraint")
+        return dataclasses.replace(self, constraints=(*self.constraints, *added))
 
     # ------------------------------------------------------------------ sizes
 
@@ -225,10 +302,31 @@ class Board:
         kinds = [kind for kind in ("row", "column", "region" if self.box is None else "box") for _ in range(self.side)]
         seen: collections.Counter[str] = collections.Counter()
         names = []
-        for kind in [*kinds, *(_extra_kind(self.side, house) for house in self.extra)]:
+        for kind in [*kinds, *(extra_kind(self.side, house) for house in self.extra)]:
             seen[kind] += 1
             names.append(f"{kind} {seen[kind]}")
         return tuple(names)
+
+    @functools.cached_property
+    def constraint_groups(self) -> tuple[Group, ...]:
+        """The constraints in groups that are pruned together."""
+        return tuple(grouped(self.constraints))
+
+    @functools.cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """How pictures show the constraints."""
+        return tuple(symbol for constraint in self.constraints for symbol in constraint.drawing(self.side))
+
+    @functools.cached_property
+    def pair_rules(self) -> Mapping[Constraint, str]:
+        """The constraints that pictures do not draw, as they are for pairs all over the board, by name."""
+        rules: dict[Constraint, str] = {}
+        for part in parts_of(self.constraints, self):
+            if isinstance(part, str):
+                rules |= dict.fromkeys(CONSTRAINTS[part].make([], [], self), part)
+            elif not part.drawing(self.side):
+                rules[part] = part.name
+        return rules
 
     @functools.cached_property
     def irregular_houses(self) -> tuple[House, ...]:
@@ -242,8 +340,9 @@ class Board:
         marks: Marks = NO_MARKS,
         title: str = "",
         labels: bool = False,
+        wide: bool = False,
     ) -> Picture:
-        """The board, or a grid on it, as a picture; a notebook shows a board so.
+        """The board with its constraints, or a grid on it, as a picture; a notebook shows a board so.
 
         ``jaxsudoku.picture`` takes arrays, and many grids at once.
 
@@ -253,6 +352,7 @@ class Board:
           marks: candidates, colours, shades and arrows on top.
           title: a description for readers who do not see the picture; by default that of the board.
           labels: whether rows and columns are labelled.
+          wide: whether cells are as wide as for candidates if there are none.
 
         Raises:
           ValueError: the grid or the givens have another number of cells, or a value outside 0..side; marks that do not
@@ -264,15 +364,34 @@ class Board:
             if len(values) and not 0 <= min(values) <= max(values) <= self.side:
                 raise ValueError(f"{name} holds values outside 0..{self.side}")
         digits, given = [*map(int, grid)], [*map(int, givens)]
-        return picture(self.side, self.region_labels, self.extra, digits, given, marks, title or str(self), labels)
+        names = dict.fromkeys(self.pair_rules.values())
+        has_regions = self.has_boxes or self.box is None
+        drawn = picture(
+            self.side,
+            self.region_labels if has_regions else (0,) * self.cells,
+            self.extra,
+            digits,
+            given,
+            marks,
+            title or str(self),
+            labels,
+            wide,
+            self.symbols,
+        )
+        return captioned(drawn, f"Rules: {', '.join(names)}.") if names else drawn
 
     def _repr_svg_(self) -> str:
         return self.picture().svg
 
     def __str__(self) -> str:
         shape = f"{self.box[0]}x{self.box[1]} boxes" if self.box else "irregular regions"
-        counts = collections.Counter(_extra_kind(self.side, house) for house in self.extra)
+        counts = collections.Counter(extra_kind(self.side, house) for house in self.extra)
         parts = [shape, *(f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items())]
+        rules = parts_of(self.constraints, self)
+        kinds = collections.Counter(rule if isinstance(rule, str) else rule.name for rule in rules)
+        parts += [
+            name if name in CONSTRAINTS else f"{count} {name}{'s' * (count > 1)}" for name, count in kinds.items()
+        ]
         return f"{self.side}x{self.side} with {' and '.join(parts)}"
 
 
@@ -401,24 +520,20 @@ def _has_boxes(side: int) -> bool:
     return any(side % rows == 0 for rows in range(2, math.isqrt(max(side, 0)) + 1))
 
 
+# ---------------------------------------------------------------------- names
+
+
+def _piece_name(piece: str) -> str:
+    """The name of a constraint in a part of a board's name."""
+    return piece.partition("(")[0].strip().lower()
+
+
+def _with_houses(board: Board, variant: str) -> Board:
+    """The board with the houses of a variant added."""
+    return dataclasses.replace(board, extra=(*board.extra, *HOUSES[variant](board)))
+
+
 # ---------------------------------------------------------------------- checks
-
-
-def _is_named(board: Board, name: str) -> bool:
-    try:
-        return Board.named(name) == board
-    except ValueError:
-        return False
-
-
-def _extra_kind(side: int, house: House) -> str:
-    """What an extra house is: a "diagonal"; a "window", adjoining rows and columns of both more than one; or else."""
-    rows, columns = {cell // side for cell in house}, {cell % side for cell in house}
-    falling, rising = ({cell % side + sign * (cell // side) for cell in house} for sign in (-1, 1))
-    if falling == {0} or rising == {side - 1}:
-        return "diagonal"
-    adjoin = all(1 < len(lines) == max(lines) - min(lines) + 1 for lines in (rows, columns))
-    return "window" if adjoin and len(rows) * len(columns) == side else "extra house"
 
 
 def _check_side(side: int) -> None:

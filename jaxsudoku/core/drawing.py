@@ -26,10 +26,10 @@ def draw(
 ) -> str:
     """Draws a grid with a border around every region.
 
-    Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses are not drawn. With
-    ``givens``, the given digits are distinguished from those filled in: in bold with ``color``, else in brackets, as in
-    ``[5]`` (omitted if no digit is filled in, or none is given). A given that the grid has changed does not count as
-    one.
+    Digits over 9 are written as numbers, right-aligned; an empty cell is a dot. Extra houses and constraints are not
+    drawn. With ``givens``, the given digits are distinguished from those filled in: in bold with ``color``, else in
+    brackets, as in ``[5]`` (omitted if no digit is filled in, or none is given). A given that the grid has changed does
+    not count as one.
 
     With ``candidates`` it is a pencil-mark grid: an open cell lists its candidates, as 1259 or, beyond 9x9, 1,12,16;
     a dot stands for none. Givens are then distinguished by ``color`` alone. ``io.parse_position`` reads it, and takes

@@ -8,8 +8,8 @@ action is a digit for the position's cell: the first cell with fewest choices, o
 ``State._replace(cell=...)``. Searches that place digits in any cell use ``place`` instead.
 
 With rules "none" nothing is deduced: only actions fill cells, even cells with one candidate; a digit is legal if it
-does not clash with the filled cells; and a position is refuted once an open cell has no legal digit, or, with
-``end="board"``, once no open cell has one. Stronger rules fill what they can after every action.
+does not clash with the filled cells and no constraint excludes it; and a position is refuted once an open cell has no
+legal digit, or, with ``end="board"``, once no open cell has one. Stronger rules fill what they can after every action.
 
 An episode is one puzzle. Call ``starts = init(puzzles)`` once; ``reset`` draws episodes from it, and ``play`` is a
 step with auto-reset: episodes that have ended get a new puzzle.
@@ -48,7 +48,7 @@ from jaxsudoku.core.planes import (
     slices,
     unpack_lanes,
 )
-from jaxsudoku.core.propagation import outcome, settle, singles
+from jaxsudoku.core.propagation import legal, outcome, settle
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.devices import compiler_options
@@ -225,11 +225,10 @@ def legal_action_mask(state: State, board: Board | None = None) -> Array:
 
 
 def legal_placement_mask(state: State, board: Board | None = None) -> Array:
-    """The candidates of open cells that do not clash with a filled cell: bool[B, side, cells]."""
+    """The candidates of open cells that neither a filled cell nor a constraint excludes: bool[B, side, cells]."""
     board = _board_of_state(state, board)
     planes = _planes(board, state.nodes)
-    legal = _of_open_cells(planes, singles(Planes(board), planes, hidden=False))
-    return planes_to_cubes(legal, board)[: len(state.cell)]
+    return planes_to_cubes(_of_open_cells(planes, legal(planes, board)), board)[: len(state.cell)]
 
 
 def observe(state: State, board: Board | None = None) -> Array:
@@ -320,7 +319,7 @@ def _settle(board: Board, planes: Array, rules: str, end: End) -> State:
     # A cell or house may have candidates but no legal digit: rules "none" never remove candidates, and with other rules
     # a cell with two hidden singles keeps both, even if they clash with filled cells.
     layout = Planes(board)
-    free = fence(singles(layout, planes, hidden=False))
+    free = fence(legal(planes, board))
     choices = _of_open_cells(planes, free)
     if end == "board":
         playable = any_of(layout.members(layout.view(choices), Family.CELL))

@@ -11,6 +11,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.constraints.clues import Clues
+from jaxsudoku.core.constraints.pruning import broken
 from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.operations import cpu_fence
@@ -18,7 +20,9 @@ from jaxsudoku.runtime.sharding import gathered
 
 
 def is_valid(grids: AnyArray, board: Board | None = None) -> Array:
-    """Whether no house holds a digit twice and every value lies in 0..side; empty cells are fine.
+    """Whether no house holds a digit twice, no constraint is broken, and every value lies in 0..side.
+
+    Empty cells are fine, and so is a constraint with an empty cell.
 
     Args:
       grids: integers[*b, cells] or [*b, side, side].
@@ -34,13 +38,16 @@ def is_valid(grids: AnyArray, board: Board | None = None) -> Array:
     return (_conflicts(grids, board) == 0) & ((grids >= 0) & (grids <= board.side)).all(axis=-1)
 
 
-def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | None = None) -> Array:
-    """Whether every house holds every digit, and the grid agrees with the givens.
+def is_solved(
+    grids: AnyArray, board: Board | None = None, givens: AnyArray | None = None, clues: Clues | None = None
+) -> Array:
+    """Whether every house holds every digit, all constraints hold, and the grid agrees with the givens.
 
     Args:
       grids: integers[*b, cells] or [*b, side, side].
       board: the board; None for the classic one of the grids' size.
       givens: like ``grids``, 0 = free; None for no givens.
+      clues: the constraints of each grid, for grids [N, cells]; None for those of the board alone.
 
     Returns:
       bool[*b].
@@ -55,11 +62,13 @@ def is_solved(grids: AnyArray, board: Board | None = None, givens: AnyArray | No
     if givens is not None:
         givens = _flat(givens, board)[0]
         whole &= ((givens == 0) | (givens == grids)).all(axis=-1)
+    if board.constraints or clues is not None:
+        whole &= broken(board, grids, clues) == 0
     return whole
 
 
 def conflicts(grids: AnyArray, board: Board | None = None) -> Array:
-    """The number of repeated digits, summed over all houses: 0 for a valid grid.
+    """The number of repeated digits, summed over all houses, and of broken constraints: 0 for a valid grid.
 
     Args:
       grids: integers[*b, cells] or [*b, side, side].
@@ -89,7 +98,8 @@ def _conflicts(grids: Array, board: Board) -> Array:
     filled = jnp.stack([bits != 0 for bits in _digit_bits(board, grids)]).any(axis=0)
     total = sum(filled[member].astype(jnp.int32) for member in np.asarray(board.houses).T)
     distinct = lax.population_count(jnp.stack(_house_digits(board, grids))).astype(jnp.int32).sum(axis=0)
-    return (total - distinct).sum(axis=0, dtype=jnp.int32)
+    repeated = (total - distinct).sum(axis=0, dtype=jnp.int32)
+    return repeated + broken(board, grids) if board.constraints else repeated
 
 
 def _house_digits(board: Board, grids: Array) -> list[Array]:

@@ -29,26 +29,28 @@ def allowed_candidates(grids: np.ndarray, board: Board) -> np.ndarray:
 
 
 def is_complete(grids: np.ndarray, board: Board) -> np.ndarray:
-    """Whether every house holds every digit; bool[*b]."""
+    """Whether every house holds every digit and all constraints of the board hold; bool[*b]."""
     once, _ = _house_digits(grids, board)
     complete: np.ndarray = np.all(once == (1 << board.side) - 1, axis=0)
-    return complete
+    return complete & ~_broken(grids, board).any(axis=-1)
 
 
 def clashing(grids: np.ndarray, board: Board) -> np.ndarray:
-    """Whether some house holds a digit twice; bool[*b]."""
+    """Whether some house holds a digit twice, or a constraint with filled cells is broken; bool[*b]."""
     _, twice = _house_digits(grids, board)
     found: np.ndarray = np.any(twice > 0, axis=0)
-    return found
+    return found | _broken(grids, board).any(axis=-1)
 
 
 def clashing_cells(grids: np.ndarray, board: Board) -> np.ndarray:
-    """The cells whose digit is repeated in one of their houses; bool[*b, cells]."""
+    """The cells whose digit is repeated in one of their houses, and those of broken constraints; bool[*b, cells]."""
     _, twice = _house_digits(grids, board)
     bits = _bits(grids, board)
     found = np.zeros(grids.shape, bool)
     for house, repeated in zip(map(list, board.houses), twice, strict=True):
         found[..., house] |= (bits[..., house] & repeated[..., None]) > 0
+    for constraint, broken in zip(board.constraints, np.moveaxis(_broken(grids, board), -1, 0), strict=True):
+        found[..., list(constraint.cells)] |= broken[..., None]
     return found
 
 
@@ -61,7 +63,20 @@ def first_clash(grid: np.ndarray, board: Board) -> str:
             digit = int(np.argmax(times > 1))
             often = "twice" if times[digit] == 2 else f"{times[digit]} times"
             return f"{digit} {often} in {board.house_names[number]}"
+    for constraint, broken in zip(board.constraints, _broken(grid, board), strict=True):
+        if broken:
+            return f"the {constraint.described(board.side)} is broken"
     raise ValueError("nothing clashes")
+
+
+def _broken(grids: np.ndarray, board: Board) -> np.ndarray:
+    """The constraints of the board that filled cells break; bool[*b, constraints]."""
+    found = np.zeros((*grids.shape[:-1], len(board.constraints)), bool)
+    for number, constraint in enumerate(board.constraints):
+        digits = [grids[..., cell].astype(np.int32) for cell in constraint.cells]
+        filled = np.all([(digit > 0) & (digit <= board.side) for digit in digits], axis=0)
+        found[..., number] = filled & ~constraint.kind.holds(digits, constraint.numbers, board.side)
+    return found
 
 
 def _house_digits(grids: np.ndarray, board: Board) -> tuple[np.ndarray, np.ndarray]:

@@ -26,8 +26,8 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.house_tables import houses_of_cells
-from jaxsudoku.core.masks import all_digits, cell_ones_and_twos, limbs
-from jaxsudoku.core.planes import all_of, any_of, slices
+from jaxsudoku.core.masks import all_digits, cell_ones_and_twos, limbs, mask_dtype
+from jaxsudoku.core.planes import GROUP, all_of, any_of, slices
 from jaxsudoku.runtime.operations import fence
 
 #: Combines arrays of one shape: ``planes.any_of``, ``all_of``, ``exactly_one``, ``at_least_two``.
@@ -71,6 +71,14 @@ class Layout(abc.ABC):
     @abc.abstractmethod
     def somewhere(self, folded: Array, family: Family) -> Array:
         """The lanes in which a fold holds for a cell, or for a digit in a house of the family."""
+
+    @abc.abstractmethod
+    def to_masks(self, candidates: Array) -> Array:
+        """The candidates of each cell as one word, unsigned[cells, B]; boards up to a side of 32."""
+
+    @abc.abstractmethod
+    def from_masks(self, masks: Array, like: Array) -> Array:
+        """Candidates of the shape of ``like`` from what ``to_masks`` returns."""
 
     @property
     def houses(self) -> tuple[Family, ...]:
@@ -133,6 +141,22 @@ class Planes(Layout):
     def somewhere(self, folded: Array, family: Family) -> Array:
         return self._over_all(any_of, folded, family)
 
+    def to_masks(self, candidates: Array) -> Array:
+        planes = fence(candidates).reshape(self.board.side, self.board.cells, 1, -1)
+        lane = np.arange(GROUP, dtype=np.uint32)[:, None]
+        dtype = mask_dtype(self.board.side)
+        bits = [((plane >> lane) & 1).astype(dtype) << np.array(digit, dtype) for digit, plane in enumerate(planes)]
+        return fence(any_of(bits)).reshape(self.board.cells, -1)
+
+    def from_masks(self, masks: Array, like: Array) -> Array:
+        lanes = slices(masks.reshape(self.board.cells, GROUP, -1), 1)
+        one = np.ones((), masks.dtype)
+        planes = [
+            any_of([((lane >> digit) & one).astype(jnp.uint32) << bit for bit, lane in enumerate(lanes)])
+            for digit in range(self.board.side)
+        ]
+        return fence(jnp.stack(planes)).reshape(like.shape)
+
     def _over_all(self, fold: Fold, planes: Array, family: Family) -> Array:
         """Folds all axes but those of lanes."""
         for _ in range(2 if family is Family.IRREGULAR else len(self._axes) - len(family.value)):
@@ -154,6 +178,12 @@ class Masks(Layout):
     @property
     def clears_clashes(self) -> bool:
         return True  # otherwise a search of large boards visits many times as many nodes
+
+    def to_masks(self, candidates: Array) -> Array:
+        return candidates.reshape(self.board.cells, -1)
+
+    def from_masks(self, masks: Array, like: Array) -> Array:
+        return masks.reshape(like.shape)
 
     def members(self, view: Array, family: Family) -> list[Array]:
         if family is not Family.CELL:

@@ -16,6 +16,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_planes
+from jaxsudoku.core.constraints.clues import Clues
+from jaxsudoku.core.constraints.pruning import prune
 from jaxsudoku.core.house_tables import intersections
 from jaxsudoku.core.layouts import Family, Layout, Planes, spread_axes, with_zero_plane
 from jaxsudoku.core.planes import Givens, all_of, any_of, at_least_two, exactly_one, ones_and_twos, slices
@@ -53,8 +55,9 @@ def propagate(planes: AnyArray, board: Board | None = None, rules: str = "locked
 def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]:
     """Which lanes are contradictory, and which are solved.
 
-    A lane is contradictory if a cell has no candidate or a house has no place for a digit. It is solved if every cell
-    has one candidate and there is no contradiction. Both are exact after any rules, or none.
+    A lane is contradictory if a cell has no candidate, a house has no place for a digit, or a constraint excludes the
+    last candidate of a cell. It is solved if every cell has one candidate and there is no contradiction. Both are exact
+    after any rules, or none.
 
     Args:
       planes: uint32[side, side, side, W], the candidates.
@@ -66,7 +69,12 @@ def outcome(planes: AnyArray, board: Board | None = None) -> tuple[Array, Array]
     Raises:
       ValueError: planes that don't fit the board. TypeError: ``board`` is no ``Board``.
     """
-    return classify(_layout_of(planes, board), jnp.asarray(planes))
+    layout, planes = _layout_of(planes, board), jnp.asarray(planes)
+    contradictory, solved = classify(layout, planes)
+    if layout.board.constraints:
+        excluded, _ = classify(layout, sweep(layout, planes, "none"))
+        return contradictory | excluded, solved & ~excluded
+    return contradictory, solved
 
 
 def _layout_of(planes: AnyArray, board: Board | None) -> Planes:
@@ -78,7 +86,7 @@ def settle(planes: Array, board: Board, rules: str) -> tuple[Array, Array, Array
     """Applies the rules until nothing changes, and classifies the lanes.
 
     Contradictions are those of ``outcome`` and, as rules may be "none", two cells of a house with the same digit as
-    their only candidate.
+    their only candidate, and filled cells that a constraint excludes.
 
     Args:
       planes: uint32[side, side, side, W], the candidates.
@@ -93,10 +101,20 @@ def settle(planes: Array, board: Board, rules: str) -> tuple[Array, Array, Array
     contradictory, solved = classify(layout, planes)
     sole = fence(planes & fence(exactly_one(slices(planes, 0)))[None])
     clashing = duplicated_givens(layout, sole)
+    if board.constraints and not includes(rules, "naked"):  # with other rules they were applied to the end
+        lost = fence(sole & ~sweep(layout, planes, rules))
+        clashing |= layout.somewhere(any_of(layout.members(layout.view(lost), Family.CELL)), Family.CELL)
     return planes, contradictory | clashing, solved & ~clashing
 
 
-def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[Array, Array]:
+def legal(planes: Array, board: Board) -> Array:
+    """The candidates that neither a filled cell of their houses nor a constraint excludes; one round, no deduction."""
+    return sweep(Planes(board), planes, "naked")
+
+
+def sweep_rounds(
+    planes: Array, board: Board, rules: str, rounds: int, clues: Clues | None = None
+) -> tuple[Array, Array]:
     """A few rounds of the rules, every second one without locked candidates; also the lanes changed by the last round.
 
     Args:
@@ -104,6 +122,7 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
       board: the board.
       rules: one of ``SearchRules``.
       rounds: the number of rounds, at least 1; the last one is not lighter.
+      clues: the clues of the lanes' puzzles, rows [width, 32 W]; None for none.
 
     Returns:
       the candidates that are left, and uint32[*W], the lanes in which the last round still changed something.
@@ -111,10 +130,10 @@ def sweep_rounds(planes: Array, board: Board, rules: str, rounds: int) -> tuple[
     layout = Planes(board)
 
     def lighter(planes: Array) -> Array:
-        return sweep(layout, planes, lighter_rules(rules))
+        return sweep_houses(layout, planes, lighter_rules(rules))
 
-    planes = alternate(lambda planes: sweep(layout, planes, rules), lighter, rounds - 1, planes)
-    settled = sweep(layout, planes, rules)
+    planes = alternate(lambda planes: sweep_houses(layout, planes, rules), lighter, rounds - 1, planes)
+    settled = sweep(layout, planes, rules, clues)
     by_cell = fence(any_of(slices(settled ^ planes, 0)))
     return settled, any_of(slices(fence(any_of(slices(by_cell, 0))), 0))
 
@@ -160,8 +179,17 @@ def fixpoint(layout: Layout, candidates: Array, rules: str, rounds: int | None =
     return lax.while_loop(unfinished, one_round, start)[0]
 
 
-def sweep(layout: Layout, candidates: Array, rules: str) -> Array:
-    """One round of the rules."""
+def sweep(layout: Layout, candidates: Array, rules: str, clues: Clues | None = None) -> Array:
+    """One round of the rules, then of the constraints of the board and of the puzzles' clues."""
+    candidates = sweep_houses(layout, candidates, rules)
+    if not layout.board.constraints and clues is None:
+        return candidates
+    masks = prune(layout.board, layout.to_masks(candidates), clues)
+    return layout.from_masks(masks, candidates)
+
+
+def sweep_houses(layout: Layout, candidates: Array, rules: str) -> Array:
+    """One round of the rules of houses."""
     if includes(rules, "naked"):
         candidates = singles(layout, candidates, hidden=includes(rules, "singles"))
     if includes(rules, "locked"):
@@ -170,7 +198,10 @@ def sweep(layout: Layout, candidates: Array, rules: str) -> Array:
 
 
 def classify(layout: Layout, candidates: Array) -> tuple[Array, Array]:
-    """``outcome`` of candidates of a layout: its contradictory and its solved lanes."""
+    """The lanes of a layout that the houses contradict, and those with one candidate in each cell.
+
+    Constraints are not tested: they hold where a sweep of these candidates changes nothing.
+    """
     view = layout.view(candidates)
     ones, twos = fence(ones_and_twos(layout.members(view, Family.CELL)))
     present = fence([any_of(layout.members(view, house)) for house in layout.houses])
@@ -219,7 +250,7 @@ def locked_candidates(layout: Layout, candidates: Array) -> Array:
         in_rows = _locked_segments(in_rows, across_box=2, across_line=3)  # digit, band, row, stack
         in_columns = _locked_segments(in_columns, across_box=3, across_line=1)  # digit, band, stack, column
         view = fence(view & in_rows[:, :, :, :, None] & in_columns[:, :, None])
-    if layout.board.irregular_houses:
+    if layout.board.irregular_houses or layout.board.constraints:
         cells = layout.cells(view)
         view = fence(cells & ~_confined_elsewhere(layout.board, cells))
     return view.reshape(candidates.shape)
@@ -249,9 +280,9 @@ def _locked_segments(segments: Array, across_box: int, across_line: int) -> Arra
 
 
 def _confined_elsewhere(board: Board, cells: Array) -> Array:
-    """The candidates, by cell as in ``Layout.cells``, that locked candidates of irregular houses remove.
+    """The candidates, by cell as in ``Layout.cells``, that locked candidates remove by the sets of ``intersections``.
 
-    A candidate is removed if all places for its digit in another house lie in a house of its cell, but not in the cell.
+    A candidate is removed if its cell sees all places for its digit in another house.
     """
     outside, affected = intersections(board)
     if not len(outside):

@@ -122,7 +122,7 @@ def band_box(board: Board) -> tuple[int, int] | None:
 
     Boards from 4x4 to 10x10 that have no houses besides rows, columns and boxes have bands.
     """
-    if board.box is None or not board.has_boxes or board.irregular_houses:
+    if board.box is None or not board.has_boxes or board.irregular_houses or board.constraints:
         return None
     ways = (board.box, board.box[::-1])
     return next((box for box in ways if box[1] * (board.side + 1) <= 32 and box[0] <= 6), None)
@@ -152,7 +152,9 @@ def settle_for(board: Board, settle: Settle, platform: str, rules: str, restarts
             'leave out settle, or set restart to "never"'
         )
     wanted = None
-    if settle == "bands" and not suits:
+    if board.constraints:
+        wanted = "a board without constraints"
+    elif settle == "bands" and not suits:
         wanted = f'rules "locked" and a board with boxes, from 4x4 to 10x10, without further houses, not {board}'
     elif settle == "bands" and platform not in ("cpu", "gpu"):
         wanted = "an NVIDIA GPU of compute capability 9.0 (H100) or later, not another device"

@@ -165,7 +165,7 @@ class Card:
             del board["name"]
             shards = tuple(Shard(**shard) for shard in fields.pop("shards"))
             clues = {int(clues): count for clues, count in fields.pop("clues").items()}
-            card = cls(board=Board(**board), shards=shards, clues=clues, **fields)
+            card = cls(board=Board.of_json(board), shards=shards, clues=clues, **fields)
             fault = card._fault()
         except DatasetError:
             raise
@@ -219,7 +219,7 @@ class Card:
         return {
             "made_with": dict(self.made_with),
             "seed": self.seed,
-            "board": {"name": str(self.board), **plain(dataclasses.asdict(self.board))},
+            "board": {"name": str(self.board), **plain(self.board.to_json())},
             "options": dict(self.options),
             "excluded": self.excluded and dict(self.excluded),
             "count": self.count,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jaxsudoku import shipped
 from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.io import Chunk, Errors, check_errors, parse, parse_position, read_column, text_column
 from jaxsudoku.runtime.arrays import check_on_host, from_dlpack
 
@@ -23,12 +24,14 @@ class Marked(NamedTuple):
       board: their board.
       good: bool[*b], False for malformed rows.
       causes: what is wrong with each of these, by its index in the flattened batch; None if rows were not to be marked.
+      constraints: the constraints of each puzzle; None for those of the board alone.
     """
 
     grids: np.ndarray
     board: Board
     good: np.ndarray
     causes: dict[int, str] | None = None
+    constraints: Sequence[Sequence[Constraint]] | None = None
 
     @property
     def searchable(self) -> np.ndarray:
@@ -53,7 +56,7 @@ def as_puzzles(puzzles: Any, board: Board | None) -> tuple[np.ndarray, Board]:
     return marked.grids, marked.board
 
 
-def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Marked:
+def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise", constrained: bool = False) -> Marked:
     """Puzzles as uint8[*b, cells], and which of them are malformed.
 
     Args:
@@ -62,6 +65,7 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
         pandas, polars or pyarrow. Or a ``Chunk``, whose malformed puzzles are marked.
       board: the board; None for the classic one of the puzzles' size.
       errors: what is done with texts that are malformed or missing (None, NaN): "raise" an error, or "mark" them.
+      constrained: whether puzzles of a ``Chunk`` may have constraints of their own.
 
     Raises:
       ValueError: neither integers nor texts; an array of which other processes hold a part; values outside 0..side
@@ -79,7 +83,12 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise") -> Ma
     if isinstance(puzzles, Chunk):
         cells = puzzles.grids.shape if board else puzzles.grids.shape[1:]  # [16, 16] is not ambiguous: 16 puzzles
         board, _ = board_of_grids(cells, board)
-        return Marked(puzzles.grids, board, puzzles.good, puzzles.causes)
+        if puzzles.constraints is not None and not constrained:
+            raise ValueError(
+                "these puzzles have constraints of their own, which solve and count_solutions take; elsewhere put the "
+                "constraints of a puzzle on its board (Board.with_)"
+            )
+        return Marked(puzzles.grids, board, puzzles.good, puzzles.causes, puzzles.constraints)
     if isinstance(puzzles, bytes):
         puzzles = puzzles.decode(errors="replace")
     if isinstance(puzzles, str):

@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
 
 #: Items of the smallest program.
 SMALL = 32
@@ -80,27 +81,54 @@ class PuzzleItems(KernelDefaults):
     """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search.
 
     Attributes:
-      listed: whether an item is a puzzle and its candidates, as ``with_candidates`` makes them.
+      listed: whether an item has the candidates of a puzzle.
+      form: the form of the clues that an item has; None for none.
     """
 
     listed: bool = False
+    form: ClueForm | None = None
 
     def row(self, board: Board) -> jax.ShapeDtypeStruct:
-        """A puzzle, uint8[cells]; with candidates uint8[1 + side, cells]."""
-        return jax.ShapeDtypeStruct((1 + board.side, board.cells) if self.listed else (board.cells,), np.uint8)
+        """An item of ``as_items``."""
+        if self.form is not None:
+            width = self._rows(board) * board.cells + self.form.width
+            return jax.ShapeDtypeStruct((width,), np.uint16)
+        return jax.ShapeDtypeStruct((self._rows(board), board.cells) if self.listed else (board.cells,), np.uint8)
 
     def extra_bytes(self, board: Board) -> int:
-        """The bytes of a puzzle's candidates."""
-        return board.candidates if self.listed else 0
+        """The bytes of a puzzle's candidates and clues."""
+        clues = 0 if self.form is None else 2 * self.form.width
+        return clues + (board.candidates if self.listed else 0)
 
-    def split(self, items: jax.Array) -> tuple[jax.Array, jax.Array | None]:
-        """The puzzles uint8[B, cells] of items, and the digits that are no candidates, bool[B, side, cells] or None."""
-        return (items[:, 0], items[:, 1:] == 0) if self.listed else (items, None)
+    def split(self, board: Board, items: jax.Array) -> tuple[jax.Array, jax.Array | None, Clues | None]:
+        """The parts of items.
+
+        Returns:
+          the puzzles uint8[B, cells]; the digits that are no candidates, bool[B, side, cells] or None; the clues.
+        """
+        if self.form is None:
+            return (items[:, 0], items[:, 1:] == 0, None) if self.listed else (items, None, None)
+        end = self._rows(board) * board.cells
+        grids, clues = items[:, :end].astype(np.uint8), Clues(self.form, items[:, end:])
+        excluded = grids[:, board.cells :].reshape(-1, board.side, board.cells) == 0 if self.listed else None
+        return grids[:, : board.cells], excluded, clues
+
+    def _rows(self, board: Board) -> int:
+        return 1 + board.side if self.listed else 1
 
 
-def with_candidates(puzzles: np.ndarray, candidates: np.ndarray | None) -> np.ndarray:
-    """Items uint8[N, 1 + side, cells] of puzzles uint8[N, cells] and candidates bool[N, side, cells]; None for all."""
-    return puzzles if candidates is None else np.concatenate([puzzles[:, None], candidates], axis=1, dtype=np.uint8)
+def as_items(puzzles: np.ndarray, candidates: np.ndarray | None = None, clues: Clues | None = None) -> np.ndarray:
+    """Items of puzzles uint8[N, cells] with candidates bool[N, side, cells], clues, both or neither.
+
+    Returns:
+      uint8[N, cells], with candidates uint8[N, 1 + side, cells]; with clues uint16[N, width], flat, clues last.
+    """
+    items = puzzles
+    if candidates is not None:
+        items = np.concatenate([puzzles[:, None], candidates], axis=1, dtype=np.uint8)
+    if clues is None:
+        return items
+    return np.concatenate([items.reshape(len(items), -1), clues.rows], axis=1, dtype=np.uint16)
 
 
 def fewest_items(board: Board) -> int:

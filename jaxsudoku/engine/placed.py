@@ -46,7 +46,7 @@ class PlacedPuzzles:
       batch_size: puzzles on all devices at a time; None for automatic.
       devices: must be None.
       errors: must be "raise".
-      candidates: must be None.
+      candidates, clues: must be None.
 
     Attributes:
       board: the board.
@@ -65,12 +65,15 @@ class PlacedPuzzles:
         devices: Sequence[jax.Device] | None = None,
         errors: Errors = "raise",
         candidates: Any = None,
+        clues: Any = None,
     ) -> None:
         if devices is not None:
             raise ValueError(
                 "puzzles on devices are solved on the devices that hold them; leave out devices, and put the puzzles "
                 "there with jax.device_put"
             )
+        if clues is not None:
+            raise ValueError("puzzles on devices are solved without clues; leave out results, or call exact.search")
         if candidates is not None:
             raise ValueError("puzzles on devices are solved without candidates; leave out results, or candidates")
         if errors != "raise":

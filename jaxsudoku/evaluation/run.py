@@ -20,7 +20,8 @@ from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import ExactConfig
 from jaxsudoku.exact.uniqueness import CountKernel
 from jaxsudoku.io import Errors
-from jaxsudoku.networks import Network, as_network, check_network
+from jaxsudoku.networks import Network, as_network, check_network, for_board
+from jaxsudoku.networks.registry import same_houses
 from jaxsudoku.rating import rate
 from jaxsudoku.runtime import alarms, cache
 from jaxsudoku.runtime.random import as_key
@@ -139,8 +140,9 @@ def evaluate(
     network = as_network(network, board)
     marked = as_marked(puzzles, board or network.board, errors)
     grids, board = marked.grids, marked.board
-    if board != network.board:
+    if not same_houses(board, network.board):
         raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
+    network = for_board(network, board)
     check_network(network)
     if grids.ndim != 2:
         raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")

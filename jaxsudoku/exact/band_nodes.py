@@ -74,9 +74,11 @@ def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Po
     return Popped(*nodes), tags
 
 
-def settle(plan: StackPlan, nodes: Popped, seed: Array | None, live: Array, guidable: Array | None) -> Settled:
+def settle(
+    plan: StackPlan, nodes: Popped, seed: Array | None, live: Array, guidable: Array | None, clues: None = None
+) -> Settled:
     """The results of ``pop`` as ``Settled``, for the lanes ``live`` bool[B]; see ``plane_nodes.settle``."""
-    del plan, seed, guidable
+    del plan, seed, guidable, clues
     (outcome,) = nodes.outcomes
     branching = live & (outcome == 0)
     unfinished = branching | (live & (outcome == CHANGING))

@@ -13,6 +13,7 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
 from jaxsudoku.core.branching import Branch
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.engine.kernels import SMALL
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
@@ -31,6 +32,7 @@ def search(
     seeds: AnyArray | None = None,
     excluded: AnyArray | None = None,
     *,
+    clues: Clues | None = None,
     limit: int = 1,
     branch: Branch | None = None,
     config: ExactConfig | None = None,
@@ -50,6 +52,7 @@ def search(
         order in all puzzles. Required with order "random".
       excluded: digits that empty cells may not take: uint8[N, cells], one a cell, 0 for none; or bool[N, side, cells],
         any number. None for none at all. Excluding a digit of a known solution tests whether there is another solution.
+      clues: the constraints of each puzzle; None for those of the board alone.
       limit: stop at this many solutions of a puzzle: 1 solves, 2 proves uniqueness.
       branch: chooses the literals to branch on, in a search without restarts; None for ``branching.choose``.
       config: the settings; None for the defaults. They are resolved for the board and the default backend, or for a GPU
@@ -64,32 +67,36 @@ def search(
         that does not support this search, this board or the device of the default backend.
     """
     limit = whole_number("limit", limit, 1)
-    board, config, on_gpu = _settings(puzzles, board, branch, config, options, limit)
+    board, config, on_gpu = _settings(puzzles, board, branch, config, options, limit, clues)
     if config.order == "random" and seeds is None:
         raise ValueError('the order "random" needs seeds, one per puzzle')
     puzzles = jnp.asarray(puzzles)
     seeds, excluded = (None if array is None else jnp.asarray(array) for array in (seeds, excluded))
-    _check(board, puzzles, seeds, excluded)
+    _check(board, puzzles, seeds, excluded, clues)
     if not puzzles.shape[0]:
         return _nothing(puzzles)
 
     def run(
-        config: ExactConfig, puzzles: Array, seeds: Array | None = None, excluded: Array | None = None
+        config: ExactConfig,
+        puzzles: Array,
+        seeds: Array | None = None,
+        excluded: Array | None = None,
+        clues: Clues | None = None,
     ) -> SearchResult:
         if config.restart == "never":
-            found, _ = stack.search(StackPlan(board, limit, config, branch), puzzles, seeds, excluded)
+            found, _ = stack.search(StackPlan(board, limit, config, branch), puzzles, seeds, excluded, clues)
         else:
-            found = weighted.search(Plan(board, limit, config), puzzles, seeds, excluded)
+            found = weighted.search(Plan(board, limit, config), puzzles, seeds, excluded, clues)
         return _sharded_like(puzzles, board, found)
 
-    def by_platform(puzzles: Array, *others: Array | None) -> SearchResult:
+    def by_platform(puzzles: Array, *others: Any) -> SearchResult:
         if on_gpu == config:
             return run(config, puzzles, *others)
         forms = {"cuda": functools.partial(run, on_gpu), "default": functools.partial(run, config)}
         found: SearchResult = lax.platform_dependent(puzzles, *others, **forms)
         return found
 
-    return by_shards(by_platform, puzzles, seeds, excluded, checked=config.settle != "pallas")
+    return by_shards(by_platform, puzzles, seeds, excluded, clues, checked=config.settle != "pallas")
 
 
 def guided_search(
@@ -126,6 +133,7 @@ def _settings(
     config: ExactConfig | None,
     options: dict[str, Any],
     limit: int = 1,
+    clues: Clues | None = None,
 ) -> tuple[Board, ExactConfig, ExactConfig]:
     """The board and the resolved settings of a search; a search with a branch has no restarts.
 
@@ -142,6 +150,8 @@ def _settings(
             raise ValueError('branch chooses on planes: leave out branch or settle "bands"')
         settle = "xla" if config.settle == "auto" else config.settle
         config = dataclasses.replace(config, restart="never", settle=settle)
+    if clues is not None:
+        config = config.with_clues(limit)
     kind = devices.kind(jax.local_devices()[0])
     few = config.small(board, kind, limit) if branch is None and np.shape(puzzles)[0] <= SMALL else None
     here = (few or config).resolve(board, kind)
@@ -168,7 +178,13 @@ def _sharded_like(puzzles: Array, board: Board, found: SearchResult) -> SearchRe
     )
 
 
-def _check(board: Board, puzzles: Array, seeds: Array | None = None, excluded: Array | None = None) -> None:
+def _check(
+    board: Board,
+    puzzles: Array,
+    seeds: Array | None = None,
+    excluded: Array | None = None,
+    clues: Clues | None = None,
+) -> None:
     """Raises ValueError if the shapes or dtypes of the arrays do not fit."""
     if puzzles.ndim != 2 or puzzles.shape[1] != board.cells:
         raise ValueError(f"puzzles of shape {puzzles.shape}; a {board} takes [N, {board.cells}]")
@@ -185,3 +201,5 @@ def _check(board: Board, puzzles: Array, seeds: Array | None = None, excluded: A
                 f"excluded {excluded.dtype}{list(excluded.shape)}; it must be uint8{list(puzzles.shape)} or "
                 f"bool{list(cubes)}"
             )
+    if clues is not None:
+        clues.check(board, puzzles.shape[0])

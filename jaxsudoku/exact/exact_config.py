@@ -25,6 +25,9 @@ _LOG = logging.getLogger(__name__)
 #: Rounds of the rules in a step, without and with restarts.
 _ROUNDS, _WEIGHTED_ROUNDS = 4, 2
 
+#: Nodes of the first run of a search with clues.
+_CLUE_RESTART = 100
+
 #: Lanes for a few puzzles on a CPU, whose step takes a fiftieth of one of 2,048 lanes.
 _SMALL_LANES = 32
 
@@ -38,7 +41,8 @@ class ExactConfig(SolverConfig):
       rounds: rounds of the rules in a step, up to 1000; None is 4, and 2 with restarts.
       budget: nodes after which a puzzle is left UNSOLVED, checked between steps; None for no limit.
       restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
-        has met; or never. None suits the board (never below 12x12).
+        has met; or never. None suits the board and its puzzles: never below 12x12, unless they have clues and at most
+        two solutions are to be found.
       portfolio: with restarts: lanes without a puzzle join the search of those that are left. If False, the search of a
         puzzle is independent of the other puzzles.
       levels: with restarts: maximum depth of the search; a puzzle that needs more is left UNSOLVED. A search starts
@@ -83,6 +87,16 @@ class ExactConfig(SolverConfig):
         """
         same = self.lanes or platform != "cpu" or self._restart(board) != "never" or limit > 2
         return None if same else dataclasses.replace(self, lanes=_SMALL_LANES)
+
+    def with_clues(self, limit: int = 1) -> ExactConfig:
+        """These settings for puzzles with clues: with restarts, unless more than two solutions are to be found.
+
+        Restarts lose what was counted, but conflicts tell which cells the constraints bind. Raises ValueError if the
+        settings name a kernel, which supports no clues.
+        """
+        if self.settle not in ("auto", "xla"):
+            raise ValueError(f'settle "{self.settle}" does not support clues; use settle "xla", or leave it out')
+        return dataclasses.replace(self, settle="xla", restart=self.restart or (_CLUE_RESTART if limit <= 2 else None))
 
     def _restart(self, board: Board) -> int | Literal["never"]:
         return self.restart or search_restart(board) or "never"

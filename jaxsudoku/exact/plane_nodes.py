@@ -19,6 +19,7 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.branching import choose, random_planes
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import (
     GROUP,
@@ -88,7 +89,14 @@ def pop(plan: StackPlan, columns: Array, base: Array, popped: Array) -> tuple[Ar
     return block[: node_words(plan)], block[node_words(plan) :]
 
 
-def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guidable: Array | None) -> Settled:
+def settle(
+    plan: StackPlan,
+    nodes: Array,
+    seed: Array | None,
+    live: Array,
+    guidable: Array | None,
+    clues: Clues | None = None,
+) -> Settled:
     """Applies the rules to nodes, and chooses the literals to branch on.
 
     Args:
@@ -97,11 +105,14 @@ def settle(plan: StackPlan, nodes: Array, seed: Array | None, live: Array, guida
       seed: uint32[B], the seeds of random orders; None for the fixed order.
       live: bool[B], the lanes with a node of an undecided puzzle; others are reported as nothing.
       guidable: bool[B], the lanes for which the plan's ``branch`` may choose; None for all.
+      clues: the clues of the lanes' puzzles; None for none.
     """
     board = plan.board
     planes = _read_nodes(plan, nodes)
-    planes, changed = _sweep_rounds(plan, planes)
+    planes, changed = _sweep_rounds(plan, planes, clues)
     contradictory, solved = classify(Planes(board), planes)
+    if board.constraints or clues is not None:
+        solved = fence(solved & ~changed)  # the constraints have not seen what the last round changed
     live_plane = pack_lanes(live).reshape(plan.groups)
     solved = live_plane & solved
     unfinished, branching = fence(
@@ -157,13 +168,13 @@ def _read_nodes(plan: StackPlan, nodes: Array) -> Array:
     return fence(candidates & ~(digits[:, None, None] & cell[None]))
 
 
-def _sweep_rounds(plan: StackPlan, planes: Array) -> tuple[Array, Array]:
+def _sweep_rounds(plan: StackPlan, planes: Array, clues: Clues | None) -> tuple[Array, Array]:
     """``propagation.sweep_rounds`` in the implementation that the plan's settings choose."""
     if plan.config.settle == "pallas":
         from jaxsudoku.core import pallas_sweep  # loads Pallas
 
         return pallas_sweep.sweep_rounds(planes, plan.board, plan.config.rules, plan.config.rounds)
-    return sweep_rounds(planes, plan.board, plan.config.rules, plan.config.rounds)
+    return sweep_rounds(planes, plan.board, plan.config.rules, plan.config.rounds, clues)
 
 
 def _literal(plan: StackPlan, planes: Array, seed: Array | None, branching: Array, guided: Array) -> Array:

@@ -26,6 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.core.constraints.clues import Clues
+from jaxsudoku.core.constraints.pruning import clues_of_lanes
 from jaxsudoku.core.indexing import take_columns, take_values
 from jaxsudoku.core.planes import pack_lanes, pad_grids, rank_lanes, unpack_lanes
 from jaxsudoku.exact import plane_nodes
@@ -82,7 +84,9 @@ def _form(plan: StackPlan) -> Any:
     return plane_nodes
 
 
-def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> tuple[SearchResult, Array]:
+def search(
+    plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array | None, clues: Clues | None = None
+) -> tuple[SearchResult, Array]:
     """Searches puzzles uint8[N, cells].
 
     Args:
@@ -91,6 +95,7 @@ def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array
       seeds: uint32[N], a seed for each puzzle's random order, 0 for the fixed order; None for the fixed order in all.
       excluded: uint8[N, cells], a digit that an empty cell may not take, 0 for none; or bool[N, side, cells], several;
         None for none at all.
+      clues: the clues of the N puzzles; None for none.
 
     Returns:
       the ``SearchResult``; and int32[N], the number of nodes for which the plan's ``branch`` chose the literal,
@@ -114,7 +119,7 @@ def search(plan: StackPlan, puzzles: Array, seeds: Array | None, excluded: Array
     )
     _, found = lax.while_loop(
         lambda state: state[0].top > 0,
-        lambda state: _step(plan, active, *state),
+        lambda state: _step(plan, active, clues, *state),
         vary_as(puzzles, (_Stack(columns, active), found)),
     )
     status, counts = verdict(plan, invalid, found.solutions, found.spent)
@@ -204,7 +209,7 @@ def _write_parts(columns: Array, parts: Sequence[Array], start: Array) -> Array:
 # ---------------------------------------------------------------------- a step
 
 
-def _step(plan: StackPlan, active: Array, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
+def _step(plan: StackPlan, active: Array, clues: Clues | None, stack: _Stack, found: _Found) -> tuple[_Stack, _Found]:
     """Pops a block of nodes, applies the rules, stores solutions and pushes the children."""
     lanes = plan.lanes
     no_puzzle = found.solutions.shape[0]  # out of range: dropped by scatters
@@ -228,7 +233,8 @@ def _step(plan: StackPlan, active: Array, stack: _Stack, found: _Found) -> tuple
     guidable = None  # the lanes where ``branch`` may choose
     if plan.guided_branches is not None:
         guidable = take_values(found.branches, owner, 0) < plan.guided_branches
-    settled = form.settle(plan, nodes, seed, live, guidable)
+    own = None if clues is None else clues_of_lanes(clues, owner)
+    settled = form.settle(plan, nodes, seed, live, guidable, own)
     unfinished, branching = settled.unfinished, settled.branching
     found, wins = _winners(found, owner, solutions, settled.solved)
     ranked = [branching, unfinished] if form.AT_ONCE else [branching, unfinished, pack_lanes(wins)]

@@ -13,8 +13,10 @@ from jax import Array
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.constraints.house_sums import with_house_sums
 from jaxsudoku.engine.batches import Engine
-from jaxsudoku.engine.kernels import Limits, PuzzleItems, fewest_items, with_candidates
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, as_items, fewest_items
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.runtime.terminal.progress import Report
 
@@ -27,6 +29,7 @@ def solve_and_count(
     board: Board,
     candidates: np.ndarray | None = None,
     *,
+    clues: Clues | None = None,
     limit: int = 2,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -38,6 +41,7 @@ def solve_and_count(
       puzzles: uint8[N, cells], 0 = empty.
       board: the board.
       candidates: bool[N, side, cells], the digits that empty cells may take; None for all.
+      clues: the constraints of each puzzle; None for those of the board alone.
       limit: stop at this many solutions of a puzzle.
       batch_size, devices: as in ``solve``.
       report: called with the number of finished puzzles and of all.
@@ -46,8 +50,9 @@ def solve_and_count(
       the first solutions found, uint8[N, cells], zeros where there is none; and the counts, int32[N]: 1 proves that a
       puzzle has one solution.
     """
-    kernel = CountKernel(ExactConfig(), limit, candidates is not None)
-    found = Engine(kernel, board, 0, batch_size, devices).run(with_candidates(puzzles, candidates), report)
+    clues = None if clues is None else with_house_sums(clues, board)
+    kernel = CountKernel(ExactConfig(), limit, candidates is not None, None if clues is None else clues.form)
+    found = Engine(kernel, board, 0, batch_size, devices).run(as_items(puzzles, candidates, clues), report)
     return found.grids, found.counts
 
 
@@ -64,11 +69,13 @@ class CountKernel(PuzzleItems):
     config: ExactConfig
     limit: int = 2
     listed: bool = False
+    form: ClueForm | None = None
     grids: bool = True
 
     def resolve(self, board: Board, platform: str) -> CountKernel:
         """The kernel with automatic settings chosen for a machine."""
-        return dataclasses.replace(self, config=self.config.resolve(board, platform))
+        config = self.config if self.form is None else self.config.with_clues(self.limit)
+        return dataclasses.replace(self, config=config.resolve(board, platform))
 
     def limits(self, board: Board, platform: str) -> Limits:
         """Limits on the size of batches, see ``lane_limits``."""
@@ -80,9 +87,9 @@ class CountKernel(PuzzleItems):
         return None if config is None else dataclasses.replace(self, config=config)
 
     def __call__(self, board: Board, items: Array, key: Array, number: Array, /) -> exact.SearchResult:
-        puzzles, excluded = self.split(items)
+        puzzles, excluded, clues = self.split(board, items)
         seeds = order_seeds(self.config, puzzles, jax.random.fold_in(key, number))
-        found = exact.search(puzzles, board, seeds, excluded, limit=self.limit, config=self.config)
+        found = exact.search(puzzles, board, seeds, excluded, clues=clues, limit=self.limit, config=self.config)
         return found if self.grids else found._replace(grids=found.grids[:, :0])
 
 

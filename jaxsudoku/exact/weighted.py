@@ -26,6 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from jaxsudoku.core.constraints.clues import Clues
+from jaxsudoku.core.constraints.pruning import clues_of_lanes
 from jaxsudoku.core.layouts import Masks
 from jaxsudoku.core.masks import (
     all_digits,
@@ -36,7 +38,7 @@ from jaxsudoku.core.masks import (
     masks_to_grids,
 )
 from jaxsudoku.core.planes import any_of, pad_grids, slices
-from jaxsudoku.core.propagation import classify, duplicated_givens, sweep
+from jaxsudoku.core.propagation import classify, duplicated_givens, sweep, sweep_houses
 from jaxsudoku.exact.plan import Plan, SearchResult, verdict
 from jaxsudoku.exact.weights import first_weights, raised, rarest_digit, renewed, weighted_cell
 from jaxsudoku.runtime.operations import fence
@@ -104,17 +106,20 @@ class _Found(NamedTuple):
 
 
 class _Input(NamedTuple):
-    """The puzzles, uint8[N, cells], with seeds uint32[N] or None and excluded digits as ``search`` takes them."""
+    """The puzzles, uint8[N, cells]; seeds uint32[N], excluded digits and clues as ``search`` takes them, or None."""
 
     puzzles: Array
     seeds: Array | None
     excluded: Array | None
+    clues: Clues | None
 
 
-def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None) -> SearchResult:
+def search(
+    plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | None, clues: Clues | None = None
+) -> SearchResult:
     """Searches puzzles; arguments as in ``stack.search``. Seeds other than 0 choose random digits."""
     board, size, lanes, side = plan.board, puzzles.shape[0], plan.lanes, plan.board.side
-    given = _Input(puzzles, seeds, excluded)
+    given = _Input(puzzles, seeds, excluded, clues)
     _, active = pad_grids(puzzles, board, 1)  # rows of padding are INVALID, and need no lane
     skipped = jnp.arange(size, dtype=jnp.int32) >= active
     found = _Found(
@@ -148,7 +153,7 @@ def search(plan: Plan, puzzles: Array, seeds: Array | None, excluded: Array | No
     def step(state: tuple[_Lanes, _Found, Array, Array]) -> tuple[_Lanes, _Found, Array, Array]:
         searches, found, following, number = state
         searches, found, following = _fill(plan, given, active, searches, found, following, number)
-        return *_step(plan, searches, found), following, number + 1
+        return *_step(plan, clues, searches, found), following, number + 1
 
     _, found, _, _ = lax.while_loop(lambda state: ~state[1].decided.all(), step, start)
     return SearchResult(found.grids, *verdict(plan, found.invalid, found.solutions, found.spent), found.iterations)
@@ -258,13 +263,16 @@ def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int
 # ---------------------------------------------------------------------- a step
 
 
-def _step(plan: Plan, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
+def _step(plan: Plan, clues: Clues | None, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     """One step: a few rounds of the rules, then each lane branches, backtracks, or restarts."""
     board, size, limit = plan.board, found.decided.shape[0], plan.limit
     puzzle, depth = searches.puzzle, searches.depth
     live = ~found.decided.at[puzzle].get(mode="fill", fill_value=True)
-    masks, changed = _propagated(plan, searches.masks)
+    own = None if clues is None else clues_of_lanes(clues, puzzle)
+    masks, changed = _propagated(plan, searches.masks, own)
     dead, solved = classify(Masks(board), masks)
+    if board.constraints or clues is not None:
+        solved &= ~changed  # the constraints have not seen what the last round changed
     dead, solved = fence((live & dead, live & solved))
     branching = fence(live & ~dead & ~solved & ~changed)
     visited = fence(dead | solved | branching)
@@ -343,23 +351,29 @@ def _restarted(plan: Plan, searches: _Lanes, masks: Array, bottom: Array, again:
     )
 
 
-def _propagated(plan: Plan, masks: Array) -> tuple[Array, Array]:
+def _propagated(plan: Plan, masks: Array, clues: Clues | None) -> tuple[Array, Array]:
     """The masks after a few rounds of the rules; also bool[L], the lanes in which the last round changed something.
 
     A lane is frozen at its first cell without candidates, so that only this cell gains weight.
     """
     layout = Masks(plan.board)
 
-    def one_round(_: int | Array, pair: tuple[Array, Array]) -> tuple[Array, Array]:
-        _, masks = pair
+    def unless_dead(change: Callable[[Array], Array], masks: Array) -> Array:
         # in words, as XLA folds truth values slowly
         empty = fence(any_of(slices((masks == 0).all(axis=0).astype(masks.dtype), 0)))
         contradictory = fence(any_of(slices(empty, 0)) != 0)
         # a fence after the last reshape of a sweep: XLA does not vectorize code fused with a reshape
-        return masks, fence(jnp.where(contradictory, masks, fence(sweep(layout, masks, plan.config.rules))))
+        return fence(jnp.where(contradictory, masks, fence(change(masks))))
 
-    first = fence(sweep(layout, masks, plan.config.rules))
-    before, after = lax.fori_loop(1, plan.config.rounds, one_round, (masks, first))
+    def houses(masks: Array) -> Array:
+        return sweep_houses(layout, masks, plan.config.rules)
+
+    first = fence(houses(masks))
+    before, after = lax.fori_loop(
+        1, plan.config.rounds, lambda _, pair: (pair[1], unless_dead(houses, pair[1])), (masks, first)
+    )
+    if plan.board.constraints or clues is not None:
+        after = unless_dead(lambda masks: sweep(layout, masks, "none", clues), after)
     difference = fence(any_of(slices(after ^ before, (0, 1))))
     return after, fence(any_of(slices(difference, 0)) != 0)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import Candidate
 
-from .layout import LockedSet, bits, layout
+from .layout import LockedSet, bits, digits_by_cell, layout
 from .view import View
 from .words import cell_name, cells_named, digits_named
 
@@ -61,10 +61,7 @@ class Position:
     def __init__(self, board: Board, filled: int, places: tuple[int, ...]) -> None:
         self.board, self.layout, self.places = board, layout(board), places
         self.candidates = [(digit, cell) for digit, cells in enumerate(places) for cell in bits(cells & ~filled)]
-        self.left = [0] * board.cells
-        for digit, cells in enumerate(places):
-            for cell in bits(cells):
-                self.left[cell] |= 1 << digit
+        self.left = digits_by_cell(places, board.cells)
         self.single = sum(1 << cell for cell, digits in enumerate(self.left) if digits.bit_count() == 1)
         self.opened = [
             (number, cells) for number, house in enumerate(self.layout.houses) if (cells := house & ~self.single)

@@ -9,8 +9,10 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.techniques.locked_pairs import locked_pairs
@@ -155,6 +157,15 @@ class Layout:
             if not here & (here - 1):
                 found.append((number, here))
         return tuple(found)
+
+
+def digits_by_cell(places: Sequence[int], cells: int) -> list[int]:
+    """For each cell its digits as bits, from the cells that may hold each digit."""
+    size = -(-cells // 8)
+    words = np.frombuffer(b"".join(own.to_bytes(size, "little") for own in places), np.uint8).reshape(-1, size)
+    flags = np.unpackbits(words, axis=1, count=cells, bitorder="little")
+    found: list[int] = (flags.T.astype(np.int64) @ (1 << np.arange(len(places)))).tolist()
+    return found
 
 
 def places_in_lines(places: int, side: int) -> tuple[list[int], list[int]]:

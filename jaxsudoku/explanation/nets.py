@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from jaxsudoku.pictures import Candidate
 
+from .constraints import Kept, allowed, changed_by
 from .finding import Finding, removing
-from .layout import Locked, bits
-from .singles import Placed, place, settle
+from .layout import Locked, bits, digits_by_cell
+from .singles import Dead, Placed, place, settle
 from .view import View
 from .words import cell_name, cells_named, is_digit
 
@@ -37,10 +39,40 @@ def nishio(view: View) -> Iterator[Finding]:
 
 
 def forcing_chains(view: View, rules: str) -> Iterator[Finding]:
-    """The rules lead to a contradiction, those that need the fewest steps first; ``rules`` is "singles" or "locked"."""
+    """The rules lead to a contradiction, those that need the fewest steps first.
+
+    Args:
+      view: the position.
+      rules: "singles", or "locked" for locked candidates too; with the constraints of the board.
+    """
     trials = [_Trial(view, assumed, rules == "locked") for assumed in view.doubtful()]
+    going = trials
+    while going:
+        for trial in going:
+            trial.settle()
+        going = [trial for trial in going if trial.end is None]
+        changed = changed_by(view.board, [trial.left() for trial in going])
+        for trial, found in zip(going, changed, strict=True):
+            trial.prune(found)
+        going = [trial for trial, found in zip(going, changed, strict=True) if found]
     for trial in sorted((trial for trial in trials if trial.end is not None), key=lambda trial: len(trial.needed)):
         yield trial.finding()
+
+
+class _Pruned(NamedTuple):
+    """What a constraint removes.
+
+    Attributes:
+      kept: the constraint, and what it leaves.
+      before: for each of its cells the digits before, as bits.
+    """
+
+    kept: Kept
+    before: tuple[int, ...]
+
+
+#: A step of a trial.
+_Step = Placed | tuple[int, Locked] | _Pruned
 
 
 class _Trial:
@@ -55,17 +87,23 @@ class _Trial:
       end: the contradiction if there is one.
     """
 
+    end: Dead | None = None
+
     def __init__(self, view: View, assumed: Candidate, locked: bool) -> None:
-        self.view, self.assumed = view, assumed
-        self._log: list[Placed | tuple[int, Locked]] = [Placed(*assumed, None)]
-        layout, places = view.layout, [*view.places]
-        place(layout, places, *assumed)
-        done = view.filled | 1 << assumed[1]
+        self.view, self.assumed, self._locked = view, assumed, locked
+        self._log: list[_Step] = [Placed(*assumed, None)]
+        self._places = [*view.places]
+        place(view.layout, self._places, *assumed)
+        self._done = view.filled | 1 << assumed[1]
+
+    def settle(self) -> None:
+        """Applies the rules of houses until they show nothing."""
+        layout, places = self.view.layout, self._places
         while True:
             filled: list[Placed] = []
-            done, self.end = settle(layout, places, done, filled)
+            self._done, self.end = settle(layout, places, self._done, filled)
             self._log += filled
-            if self.end is not None or not locked:
+            if self.end is not None or not self._locked:
                 return
             found = [(digit, pattern) for digit, cells in enumerate(places) for pattern in layout.locked(cells)]
             if not found:
@@ -74,8 +112,23 @@ class _Trial:
             for digit, pattern in found:
                 places[digit] &= ~pattern.lost
 
+    def left(self) -> list[int]:
+        """For each cell its candidates, as bits."""
+        return digits_by_cell(self._places, self.view.board.cells)
+
+    def prune(self, found: Sequence[Kept]) -> None:
+        """Removes what constraints exclude."""
+        left = self.left()
+        for kept in found:
+            cells = kept.constraint.cells
+            self._log.append(_Pruned(kept, tuple(left[cell] for cell in cells)))
+            for cell, digits in zip(cells, kept.left, strict=True):
+                for digit in bits(left[cell] & ~digits):
+                    self._places[digit] &= ~(1 << cell)
+                left[cell] &= digits
+
     @functools.cached_property
-    def needed(self) -> list[Placed | tuple[int, Locked]]:
+    def needed(self) -> list[_Step]:
         """The steps that the contradiction needs, in their order."""
         assert self.end is not None
         cell, digit, house = self.end
@@ -110,6 +163,13 @@ class _Trial:
                 lost = [(digit, step.cell) for digit in self.view.digits(step.cell) if digit != step.digit]
                 cells = self.view.layout.sees[step.cell]
                 digit = step.digit
+            elif isinstance(step, _Pruned):
+                digit, cells = 0, 0
+                lost = [
+                    (digit, cell)
+                    for cell, left in zip(step.kept.constraint.cells, step.kept.left, strict=True)
+                    for digit in bits(self.view.left[cell] & ~left)
+                ]
             else:
                 lost, (digit, pattern) = [], step
                 cells = pattern.lost
@@ -122,6 +182,9 @@ class _Trial:
         step = self._log[number]
         if not number:
             return []
+        if isinstance(step, _Pruned):
+            cells = zip(step.kept.constraint.cells, step.before, strict=True)
+            return [(digit, cell) for cell, before in cells for digit in bits(self.view.left[cell] & ~before)]
         if not isinstance(step, Placed):
             digit, pattern = step
             return [part for part in self._of_house(digit, pattern.confined) if not pattern.inside >> part[1] & 1]
@@ -135,8 +198,10 @@ class _Trial:
     def _of_house(self, digit: int, house: int) -> list[Candidate]:
         return [(digit, cell) for cell in bits(self.view.places[digit] & self.view.layout.houses[house])]
 
-    def _told(self, step: Placed | tuple[int, Locked]) -> str:
+    def _told(self, step: _Step) -> str:
         board = self.view.board
+        if isinstance(step, _Pruned):
+            return allowed(board, *step)
         if not isinstance(step, Placed):
             digit, pattern = step
             names = cells_named(board, bits(pattern.inside), "or")
@@ -146,5 +211,7 @@ class _Trial:
         return f"in {board.house_names[step.house]} only {cell_name(board, step.cell)} can be {step.digit + 1}"
 
 
-def _cells(step: Placed | tuple[int, Locked]) -> list[int]:
+def _cells(step: _Step) -> list[int]:
+    if isinstance(step, _Pruned):
+        return list(step.kept.constraint.cells)
     return [step.cell] if isinstance(step, Placed) else list(bits(step[1].inside))

@@ -12,12 +12,15 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 
+from .constraints import pruned
 from .layout import Layout, bits, layout
 from .singles import Placed, place, settle
 from .words import cell_name
 
 #: Nodes of the search in plain Python times candidates of the board, beyond which the compiled search is used.
 _MOST_WORK = 1 << 22
+#: How many times as long a node takes on boards with constraints.
+_WORK_OF_CONSTRAINTS = 32
 
 
 class Proof(NamedTuple):
@@ -105,11 +108,12 @@ def _solutions(
 
 def solutions(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None) -> Solutions | None:
     """The solutions of a position, as ``count`` of as many nodes as take about as long as loading JAX."""
-    return count(puzzle, board, candidates, _MOST_WORK // board.candidates)
+    work = _MOST_WORK // _WORK_OF_CONSTRAINTS if board.constraints else _MOST_WORK
+    return count(puzzle, board, candidates, work // board.candidates)
 
 
 def count(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None, nodes: int) -> Solutions | None:
-    """The solutions of a position, by a depth-first search with singles.
+    """The solutions of a position, by a depth-first search with singles and the board's constraints.
 
     It branches on the cell with fewest candidates.
 
@@ -134,6 +138,9 @@ def count(puzzle: np.ndarray, board: Board, candidates: np.ndarray | None, nodes
         places, done = stack.pop()
         filled: list[Placed] = []
         done, dead = settle(houses, places, done, filled)
+        while dead is None and (left := pruned(board, places)) != places:
+            places = left
+            done, dead = settle(houses, places, done, filled)
         if dead is not None:
             continue
         if done == houses.every:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import Candidate
+from jaxsudoku.techniques.swappable import rectangles
 
 from .finding import Finding, open_places, removing
-from .layout import bits, layout
+from .layout import bits
 from .view import View
 from .words import cell_name, cells_named, digits_named
 
@@ -30,11 +32,11 @@ def unique_rectangles(view: View) -> Iterator[Finding]:
 @functools.lru_cache(maxsize=8)
 def _rectangles(board: Board) -> tuple[tuple[tuple[int, int, int, int], int], ...]:
     """The corners of the rectangles whose digits could be swapped, row by row, and as a set of cells."""
-    side, regions = board.side, layout(board).houses[2 * board.side :]
+    side = board.side
     found = []
-    for (top, bottom), (left, right) in itertools.product(itertools.combinations(range(side), 2), repeat=2):
-        a, b, c, d = corners = (top * side + left, top * side + right, bottom * side + left, bottom * side + right)
-        if all((house >> a & 1) + (house >> d & 1) == (house >> b & 1) + (house >> c & 1) for house in regions):
+    for top, bottom, left, right in np.argwhere(rectangles(board)).tolist():
+        if top < bottom and left < right:
+            corners = (top * side + left, top * side + right, bottom * side + left, bottom * side + right)
             found.append((corners, sum(1 << cell for cell in corners)))
     return tuple(found)
 

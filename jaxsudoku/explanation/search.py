@@ -15,7 +15,7 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.techniques.registry import Kind, Technique, fits, names_up_to
 from jaxsudoku.techniques.registry import chosen as named
 
-from . import almost_locked, chains, nets, rectangles, simple, subsets, wings
+from . import almost_locked, chains, constraints, nets, rectangles, simple, subsets, wings
 from .finding import Finding
 from .proof import solutions
 from .step import Step, step_of
@@ -28,6 +28,7 @@ FUNCTIONS: Mapping[str, Callable[[View], Iterator[Finding]]] = {
     "hidden-single-in-region": functools.partial(simple.hidden_singles, lines=False),
     "hidden-single-in-line": functools.partial(simple.hidden_singles, lines=True),
     "naked-single": simple.naked_singles,
+    "constraint": constraints.constraints,
     "pointing": functools.partial(simple.locked, from_lines=False),
     "claiming": functools.partial(simple.locked, from_lines=True),
     "naked-pair": functools.partial(subsets.naked_subsets, size=2),

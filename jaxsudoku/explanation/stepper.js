@@ -14,7 +14,7 @@
     // ------------------------------------------------------------------ the board
 
     const layer = (next) => svg.insertBefore(document.createElementNS(svg.namespaceURI, "g"), next);
-    const under = layer(svg.querySelector(".line")), over = layer(null);
+    const under = layer(svg.querySelector(":scope > :not(.paper, [class*=house])")), over = layer(null);
     const corner = (cell) => [cell % side, Math.floor(cell / side)].map((place) => data.start + place * data.width);
     const text = (x, y, size, role, digit) =>
       `<text class="${role} middle" x="${x.toFixed(1)}" y="${y.toFixed(1)}" font-size="${size}">${digit + 1}</text>`;

@@ -16,7 +16,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.pictures import CANDIDATE_MARKS, CELL_MARKS, Candidate, Picture, sample
-from jaxsudoku.pictures.boards import Geometry, picture, strike
+from jaxsudoku.pictures.boards import Geometry, strike
 from jaxsudoku.pictures.shapes import Text
 from jaxsudoku.pictures.svg import element, inline, style
 from jaxsudoku.runtime.escapes import markup
@@ -102,8 +102,7 @@ def _escaped(data: Mapping[str, Any]) -> str:
 def _start(board: Board, puzzle: np.ndarray, steps: Sequence[Step]) -> Picture:
     """The puzzle, with cells as wide as candidates need."""
     givens = steps[0].before.grid(given=True) if steps else puzzle
-    digits = puzzle.tolist(), givens.tolist()
-    return picture(board.side, board.region_labels, board.extra, *digits, labels=True, wide=True)
+    return board.picture(puzzle, givens, labels=True, wide=True)
 
 
 def _told(board: Board, grid: np.ndarray) -> str:
@@ -180,7 +179,7 @@ def _data(
     board: Board, puzzle: np.ndarray, candidates: np.ndarray | None, steps: Sequence[Step], grid: np.ndarray
 ) -> dict[str, Any]:
     """The puzzle, where things are on the board, and the steps. A candidate is the number digit * cells + cell."""
-    places = Geometry(board.side, candidates=True, labelled=True)
+    places = Geometry(board.side, candidates=True, labelled=True, symbols=board.symbols)
     spots = [places.spot((digit, 0)) for digit in range(board.side)]
     within = [(x - places.start, y - places.start) for x, y in spots]
     count, left = (int(np.count_nonzero(cells)) for cells in (puzzle, grid == 0))

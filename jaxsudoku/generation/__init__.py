@@ -2,7 +2,8 @@
 
 ``config`` has the settings, ``grids`` makes random solved grids, ``reduction`` removes clues, ``attempt`` is the kernel
 that does both for a batch, ``holes`` the one of solved grids with holes, ``requests`` what both take and give, and
-``generator`` repeats attempts until it has the puzzles. Settings load no JAX.
+``generator`` repeats attempts until it has the puzzles. ``variants`` makes puzzles with constraints of their own, which
+``random_clues`` draws. Settings load no JAX.
 """
 
 from __future__ import annotations
@@ -14,24 +15,39 @@ from .generate_config import ATTEMPTS, HOLES, GenerateConfig, check_settings
 
 if TYPE_CHECKING:
     from .generator import GenerationError, Generator, generate
+    from .random_clues import VARIANTS
     from .requests import Puzzles
+    from .variants import VariantPuzzles, generate_variants
 
 __all__ = [
     "ATTEMPTS",
     "HOLES",
+    "VARIANTS",
     "GenerateConfig",
     "GenerationError",
     "Generator",
     "Puzzles",
+    "VariantPuzzles",
     "check_settings",
     "generate",
+    "generate_variants",
 ]
 
+
+#: The modules of the names that load JAX.
+_HOME = {
+    "GenerationError": "generator",
+    "Generator": "generator",
+    "Puzzles": "requests",
+    "VARIANTS": "random_clues",
+    "VariantPuzzles": "variants",
+    "generate": "generator",
+    "generate_variants": "variants",
+}
 
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name not in __all__:
+        if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = "requests" if name == "Puzzles" else "generator"
-        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+        return getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)

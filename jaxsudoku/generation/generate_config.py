@@ -231,7 +231,10 @@ def fewest_clues(board: Board) -> int:
     """A lower bound on the clues of a puzzle with one solution: the proved minimum if known, else the side less one.
 
     If two digits are missing among the clues, swapping them in a solution gives another one; so at most one is missing.
+    This does not hold if constraints compare or add digits.
     """
+    if not all(constraint.relabels for constraint in board.constraints):
+        return 0
     return _FEWEST_CLUES.get(board, board.side - 1)
 
 

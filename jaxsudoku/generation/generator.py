@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -46,10 +47,10 @@ class GenerationError(RuntimeError):
     """Raised if some puzzles were not found within the attempts.
 
     Attributes:
-      found: the ``Puzzles`` that were found.
+      found: the ``Puzzles`` or ``VariantPuzzles`` that were found.
     """
 
-    def __init__(self, message: str, found: Puzzles) -> None:
+    def __init__(self, message: str, found: Any) -> None:
         super().__init__(message, found)
         self.found = found
 

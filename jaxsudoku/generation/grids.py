@@ -2,9 +2,9 @@
 
 On small boards each lane takes random candidates until its grid is full, and starts again at a contradiction. There is
 no stack: with rules applied between the choices few descents fail (one in thirty on 9x9), so starting again is cheaper
-than backtracking. On large boards, on which most descents fail, the exact search with restarts solves empty boards with
-digits in a random order; its first run may visit as many nodes as the board has cells, as filling an empty board takes
-most of these. A grid depends only on its seed, not on the batch.
+than backtracking. On large boards and boards with constraints, on which most descents fail, the exact search with
+restarts solves empty boards with digits in a random order; its first run may visit as many nodes as the board has
+cells, as filling an empty board takes most of these. A grid depends only on its seed, not on the batch.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: A
       wanted: bool[N], the grids that are needed, others may be zeros; None for all.
     """
     size = seeds.shape[0]
-    if search_restart(board) is not None:
+    if board.constraints or search_restart(board) is not None:
         orders = jnp.maximum(mix(seeds[:, 0]) ^ seeds[:, 1], 1)  # 0 would be the fixed order
         blank = jnp.zeros((size, board.cells), jnp.uint8)
         blank = blank if wanted is None else or_invalid(blank, wanted)

@@ -9,6 +9,7 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.tuning import search_restart
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.generation.patterns import orbits_of
@@ -30,6 +31,7 @@ def reduce_clues(
     *,
     pattern: str = "none",
     lanes: int | None = None,
+    clues: Clues | None = None,
 ) -> Array:
     """Removes clues one by one, each if the solution stays unique without it.
 
@@ -45,6 +47,7 @@ def reduce_clues(
       floor: int32[N], the number of clues at which removal ends.
       pattern: one of ``PATTERNS``; clues in one orbit are removed together.
       lanes: as in ``exact.search``.
+      clues: the constraints of each puzzle, which the solutions satisfy; None for those of the board alone.
 
     Returns:
       uint8[N, cells].
@@ -59,7 +62,7 @@ def reduce_clues(
     budget = None if search_restart(board) is None else _PROOF_BUDGET
     levels = None if budget is None else _PROOF_LEVELS * board.side
     # without a portfolio the search of a puzzle is independent of the others
-    proof = functools.partial(exact.search, budget=budget, portfolio=False, levels=levels, lanes=lanes)
+    proof = functools.partial(exact.search, budget=budget, portfolio=False, levels=levels, lanes=lanes, clues=clues)
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
         number, puzzles = state

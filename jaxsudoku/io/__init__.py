@@ -9,11 +9,13 @@ from .cells import Marks
 from .chunk import Chunk, Errors, LineError, NoPuzzlesError, PuzzleFileError, check_errors
 from .columns import ANSWER_COLUMNS, BOARD_COLUMN, COUNT_COLUMNS, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
 from .decode import read_grid_column
+from .exchanged import is_exchanged
 from .grid_text import GridColumn, format_grids, grid_column
 from .header import header_lines, mark_board, marked_board
 from .library import is_library_line, library_line
 from .positions import Positions
 from .read import PuzzleFile, open_puzzles, read_board, read_chunks
+from .read_variants import parse_variant, read_variants, variant_text
 from .read_whole import read_positions, read_puzzles
 from .slices import LineStream, Slice, expand, open_slice, slices
 from .table_writer import TABLE_SAMPLE, TableWriter
@@ -32,6 +34,7 @@ from .target import (
 )
 from .text import board_of_text, parse_position
 from .text_column import parse, read_column, text_column
+from .variant import VariantPuzzle
 from .write import CountWriter, SolutionWriter, open_output, puzzle_texts
 
 __all__ = [
@@ -58,6 +61,7 @@ __all__ = [
     "Slice",
     "SolutionWriter",
     "TableWriter",
+    "VariantPuzzle",
     "board_of_text",
     "check_errors",
     "check_folder",
@@ -71,6 +75,7 @@ __all__ = [
     "format_grids",
     "grid_column",
     "header_lines",
+    "is_exchanged",
     "is_library_line",
     "kind_of",
     "library_line",
@@ -82,6 +87,7 @@ __all__ = [
     "open_target",
     "parse",
     "parse_position",
+    "parse_variant",
     "puzzle_texts",
     "read_board",
     "read_chunks",
@@ -89,6 +95,8 @@ __all__ = [
     "read_grid_column",
     "read_positions",
     "read_puzzles",
+    "read_variants",
     "slices",
     "text_column",
+    "variant_text",
 ]

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.host_rules import all_candidates
 
 from .cells import Cause, Marks
@@ -89,6 +90,7 @@ class Chunk:
       start: index of the first puzzle in the input.
       marks: candidates and placed cells, by row, of puzzles for which the input lists them.
       mixed: bool[n], puzzles with some blanks written 0 and others in another way; None if there are none.
+      constraints: the constraints of each puzzle; None if the input has no column of them.
     """
 
     grids: np.ndarray
@@ -99,6 +101,7 @@ class Chunk:
     start: int = 0
     marks: dict[int, Marks] = dataclasses.field(default_factory=dict)
     mixed: np.ndarray | None = None
+    constraints: tuple[tuple[Constraint, ...], ...] | None = None
 
     @classmethod
     def of(cls, read: Decoded, lines: np.ndarray, source: str, extras: dict[str, list[Any]] | None = None) -> Chunk:
@@ -126,6 +129,7 @@ class Chunk:
             self.start + first,
             {row - first: marks for row, marks in self.marks.items() if part.start <= row < part.stop},
             None if self.mixed is None else self.mixed[part],
+            None if self.constraints is None else self.constraints[part],
         )
 
     @property
@@ -205,6 +209,7 @@ class Chunk:
             chunks[0].start,
             _joined_marks(chunks),
             _joined_mixed(chunks),
+            _joined_constraints(chunks),
         )
 
 
@@ -219,6 +224,12 @@ def _joined_mixed(chunks: Sequence[Chunk]) -> np.ndarray | None:
     if all(chunk.mixed is None for chunk in chunks):
         return None
     return np.concatenate([np.zeros(len(chunk), bool) if chunk.mixed is None else chunk.mixed for chunk in chunks])
+
+
+def _joined_constraints(chunks: Sequence[Chunk]) -> tuple[tuple[Constraint, ...], ...] | None:
+    if all(chunk.constraints is None for chunk in chunks):
+        return None
+    return tuple(one for chunk in chunks for one in chunk.constraints or ((),) * len(chunk))
 
 
 def rechunk(chunks: Iterator[Chunk], size: int, skip: int) -> Iterator[Chunk]:

@@ -17,6 +17,8 @@ PUZZLE_COLUMNS = ("puzzle", "quizzes", "question")
 KNOWN_SOLUTION_COLUMNS = ("solution", "solutions", "answer")
 #: The column of a table that names the board of its puzzles.
 BOARD_COLUMN = "board"
+#: The column of a table that has the constraints of each puzzle.
+CONSTRAINTS_COLUMN = "constraints"
 #: The columns of a table of answers, before ``STATS`` and the columns carried along from the input.
 SOLUTION_COLUMNS = ("puzzle", "solution", "status", "iterations")
 #: The columns of a table of counted solutions, before those carried along from the input.
@@ -25,7 +27,7 @@ COUNT_COLUMNS = ("puzzle", "count", "status", "iterations")
 ANSWER_COLUMNS = (*SOLUTION_COLUMNS[1:], *STATS)
 #: Number of names quoted in a message.
 _SHOWN = 20
-_KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN))
+_KNOWN = frozenset((*PUZZLE_COLUMNS, *KNOWN_SOLUTION_COLUMNS, *ANSWER_COLUMNS, BOARD_COLUMN, CONSTRAINTS_COLUMN))
 
 
 class Columns(NamedTuple):

@@ -20,7 +20,6 @@ _KINDS = (
     _Kind("a Git LFS pointer", (b"version https://git-lfs.",), "fetch the file, git lfs pull"),
     _Kind("a git-annex pointer", (b"/annex/objects/",), "fetch the file, git annex get"),
     _Kind("a web page", (b"<!doctype html", b"<html"), "download the file itself"),
-    _Kind("SumoCue's format", (b"sumocue",), "write a puzzle a line"),
     _Kind(
         "XML",
         (b"<?xml", b"<!", *(b"<%c" % letter for letter in range(ord("a"), ord("z") + 1))),

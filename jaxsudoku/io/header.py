@@ -23,7 +23,7 @@ _COMMENT = rb"#[ \t]*+([A-Za-z][A-Za-z \t]*+):[ \t]*+(.*)"
 # It begins with the character itself, which is found ten times as fast as the start of a line.
 _BOARD_COMMENT = rb"(?m)#(?<=^#)[ \t]*+(?i:board)[ \t]*+:[ \t]*+(.*)"
 #: Values of a column that name a board. Plain numbers and sizes such as 9x9 are not names, as they may mean anything.
-_BOARD_NAME = rf"(?i)({'|'.join(('classic', *VARIANTS))})(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*"
+_BOARD_NAME = rf"(?i)({'|'.join(('classic', *VARIANTS))})(-\d+)?|(?!(\d+)x\3$)\d+x\d+|jigsaw:.*|[\w-]+\+[\w-].*"
 _PROPER = r"(?i)\b(minimal|unique|proper)\b"
 
 

@@ -21,8 +21,10 @@ from jaxsudoku.core.board import Board
 
 from .chunk import Chunk, NoPuzzlesError, PuzzleFileError, rechunk
 from .columns import BOARD_COLUMN
+from .constraint_column import read_constraints
 from .csv_tables import CsvTable
 from .drawn import Drawn
+from .exchanged import Exchanged
 from .foreign import foreign_kind, kind_of_lines
 from .format import Beginning, Format
 from .header import BoardCheck, Header, board_in_column, read_header, resolve_board
@@ -35,7 +37,7 @@ from .source import Source, line_blocks, open_pieces, open_source, unified_lines
 from .zeros import ZeroBasedError, check_zeros
 
 #: The formats in the order in which they are tried; the last one accepts any text.
-FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, JsonLines, CsvTable, Drawn, Lines)
+FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, Exchanged, JsonLines, CsvTable, Drawn, Lines)
 
 
 #: Excel's first line of a CSV, which names the separator.
@@ -102,6 +104,7 @@ class PuzzleFile:
       names_board: whether the input itself names its board.
       numbers: as in ``BoardCheck``.
       unique: whether the comments at the top state that each puzzle has exactly one solution.
+      constrained: whether the puzzles have constraints of their own, known after ``has_puzzles``.
       read: the number of puzzles read so far.
       count: the number of all puzzles, if known: for Parquet, and when all are read.
     """
@@ -127,6 +130,7 @@ class PuzzleFile:
         self._failure: Exception | None = None
         self._begun: Iterator[Chunk] | None = None
         self.read = 0
+        self.constrained = False
         self.count: int | None = None
         header = Header()
         try:
@@ -163,6 +167,7 @@ class PuzzleFile:
         chunks = self._read(keep)
         first = next((chunk for chunk in chunks if len(chunk)), None)
         self._begun = itertools.chain([] if first is None else [first], chunks)
+        self.constrained = first is not None and first.constraints is not None
         return first is not None
 
     def check(self) -> tuple[str, ...]:
@@ -204,6 +209,7 @@ class PuzzleFile:
         kind = self.format
         self.count = kind.count()
         chunks = check.check_column(kind.read(_bounded(blocks, check.board.cells), check, keep))
+        chunks = read_constraints(chunks, check.board, self.name)
         if self._known is None and not self._zero_based:  # for a slice, the whole file was checked
             chunks = check_zeros(chunks, self.name, check.board.side)
         for chunk in chunks:
@@ -276,6 +282,7 @@ def read_chunks(
     - drawn grids in any frame, also as rows of cells separated by commas, semicolons or tabs (an empty one is a blank),
       or as lists of a programming language;
     - pencil-mark grids, in which a cell lists its candidates, as 1259, and is filled if it has one;
+    - puzzles with constraints that f-puzzles, SudokuPad and others exchange, one on each line, see ``parse_variant``;
     - files of SadMan Sudoku, with a section ``[Puzzle]`` or without, and lines of HoDoKu's library;
     - Parquet with a column ``puzzle``.
 

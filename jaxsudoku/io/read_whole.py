@@ -58,7 +58,8 @@ def read_puzzles(
 
     Raises:
       PuzzleFileError: some puzzle is malformed, and ``errors`` is "raise"; the input is damaged, or it names another
-        board. The attribute ``grids`` has what could be read.
+        board; or puzzles have constraints of their own, which only a ``Chunk`` has. The attribute ``grids`` has what
+        could be read.
       OSError: the input is missing or unreadable.
       TypeError: the source is neither a path nor a file open in binary mode.
     """
@@ -66,6 +67,8 @@ def read_puzzles(
     whole, listed = _read_all(source, board, column, zero_based, errors)
     if listed:
         warn_listed(listed, "io.read_positions reads them")
+    if errors == "raise":
+        check_unconstrained(whole)
     return whole if errors == "mark" else whole.grids
 
 
@@ -85,8 +88,16 @@ def read_positions(
       PuzzleFileError, OSError, TypeError: as ``read_puzzles`` does.
     """
     whole, _ = _read_all(source, board, column, zero_based)
+    check_unconstrained(whole)
     rows = np.arange(len(whole))
     return Positions(whole.grids, whole.candidates_of(rows), whole.givens_of(rows))
+
+
+def check_unconstrained(chunk: Chunk) -> None:
+    """Raises PuzzleFileError if puzzles have constraints of their own, which arrays do not hold."""
+    if chunk.constraints is not None:
+        advice = "io.read_variants reads them, or read_puzzles with errors='mark', whose result solve takes"
+        raise PuzzleFileError(f"the puzzles have constraints of their own: {advice}", (), chunk.grids)
 
 
 def warn_listed(count: int, advice: str) -> None:

@@ -22,7 +22,7 @@ from .library import cells_of_line
 from .open_sudoku import OpenSudoku, first_puzzle
 from .positions import Positions
 from .read import detect_table, header_of, read_chunks, without_separator
-from .read_whole import warn_listed
+from .read_whole import check_unconstrained, warn_listed
 from .sections import SadMan, puzzle_lines
 from .zeros import ZeroBasedError
 
@@ -96,7 +96,9 @@ def _parsed(text: str, board: Board | None, zero_based: bool) -> Chunk:
     count = sum(map(len, chunks))
     if count != 1:
         raise ValueError(f"{count} puzzles in the text; parse reads one, read_puzzles a file of many")
-    return Chunk.join(chunks)
+    found = Chunk.join(chunks)
+    check_unconstrained(found)
+    return found
 
 
 def _side_of(start: Beginning) -> int:

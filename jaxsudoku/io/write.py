@@ -133,7 +133,10 @@ class SolutionWriter(RowWriter):
         """Raises ResumeError if a sample of the output is not an answer to its puzzle in the chunk."""
         for index, fields in self._found.samples.items():
             row = index - chunk.start
-            if 0 <= row < len(chunk) and not _answers(fields, chunk.grids[row], bool(chunk.good[row]), self._board):
+            if not 0 <= row < len(chunk):
+                continue
+            board = self._board if chunk.constraints is None else self._board.with_(chunk.constraints[row])
+            if not _answers(fields, chunk.grids[row], bool(chunk.good[row]), board):
                 raise ResumeError(
                     f"{self._name}: answer {index + 1} is not to the puzzle on line {chunk.lines[row]} of the input; "
                     "the output is left as it is"

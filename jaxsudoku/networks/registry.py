@@ -114,16 +114,22 @@ def make_forward(name: str, board: Board | None = None, **sizes: Any) -> Forward
     return Forward(architecture.module, config, board or Board.classic())
 
 
+def same_houses(one: Board, other: Board) -> bool:
+    """Whether two boards differ in nothing but their constraints."""
+    return dataclasses.replace(one, constraints=()) == dataclasses.replace(other, constraints=())
+
+
 def for_board(network: Network, board: Board) -> Network:
-    """The same network for another board.
+    """The same network for another board. Networks do not see constraints, so boards may differ in these.
 
     Raises:
-      ValueError: the boards differ, and the architecture's parameters are for one board only.
+      ValueError: the houses differ, and the architecture's parameters are for one board only.
     """
     if network.board == board:
         return network
     known = NETWORKS.get(network.name)
-    if known is None or known.module is not network.apply.module or not known.any_board:
+    serves_all = known is not None and known.module is network.apply.module and known.any_board
+    if not (serves_all or same_houses(network.board, board)):
         raise ValueError(f"the network {network.name} is for a board of {network.board}, not for one of {board}")
     return dataclasses.replace(network, apply=dataclasses.replace(network.apply, board=board))
 

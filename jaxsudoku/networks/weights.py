@@ -75,9 +75,9 @@ class Card:
     facts: Mapping[str, Any]
 
     def encode(self) -> bytes:
-        """The card as JSON; raises ValueError if the facts are not JSON."""
-        fields = dataclasses.asdict(self)
-        fields["board"] = {"name": str(self.board), **fields["board"]}
+        """The card as JSON; raises ValueError if the facts are not JSON, or a constraint of the board has no text."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        fields["board"] = {"name": str(self.board), **self.board.to_json()}
         try:
             text = json.dumps({"format": FORMAT, **fields}, allow_nan=False, default=_plain)
             return with_checksum(parse_json(text.encode()))
@@ -97,7 +97,7 @@ class Card:
             del fields["format"]
             board = fields.pop("board")
             del board["name"]
-            card = cls(board=Board(**board), **fields)
+            card = cls(board=Board.of_json(board), **fields)
         except NetworkFileError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -167,7 +167,8 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
     Args:
       network: the name of a shipped network (see ``shipped``), or a path with or without the suffix of either file; or
         the folder of a training run, whose network is ``network.safetensors``.
-      board: the board to use it on, by default that on its card. Only architectures for any board take another one.
+      board: the board to use it on, by default that on its card, with constraints or not. Only architectures for any
+        board take one with other houses.
       **overrides: fields of the config that the architecture lists as ``adjustable``, e.g. ``dtype="bfloat16"``.
 
     Raises:
@@ -187,7 +188,7 @@ def load_network(network: str | os.PathLike[str], /, board: Board | None = None,
             f"{', '.join(fixed)} of a trained {card.architecture} can't be changed, "
             f"only {', '.join(architecture.adjustable)}"
         )
-    if board is not None and board != card.board and not architecture.any_board:
+    if board is not None and not (architecture.any_board or registry.same_houses(board, card.board)):
         raise NetworkFileError(f"{weights}: a {card.architecture} for the board {card.board}, not for {board}")
     params = _read(weights, card, shapes)
     fitted = Forward(forward.module, dataclasses.replace(forward.config, **overrides), board or card.board)

@@ -6,6 +6,7 @@ matplotlib, the extra ``plot``, is imported when first used, and needs no displa
 
 from .boards import CANDIDATE_MARKS, CELL_MARKS, NO_MARKS, Candidate, Marks
 from .caption import captioned, sample
+from .constraints import Symbol
 from .figures import PANEL, check_suffix, formats, import_figure, suffix
 from .history import Course, plot_history
 from .page import page
@@ -23,6 +24,7 @@ __all__ = [
     "Course",
     "Marks",
     "Picture",
+    "Symbol",
     "captioned",
     "check_suffix",
     "checked_suffix",

@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from . import constraints
+from .constraints import Symbol
 from .picture import Picture
 from .shapes import Arrow, Line, Rectangle, Text
 
@@ -69,6 +71,7 @@ def picture(
     title: str = "",
     labels: bool = False,
     wide: bool = False,
+    symbols: Sequence[Symbol] = (),
 ) -> Picture:
     """A board as a picture.
 
@@ -82,20 +85,28 @@ def picture(
       title: a description for readers who do not see the picture.
       labels: whether rows and columns are labelled, r1, r2 ... and c1, c2 ...
       wide: whether cells are as wide as for candidates if there are none.
+      symbols: how the constraints of the board are drawn.
 
     Raises:
-      ValueError: marks of cells or digits that the board does not have, or of an unknown kind; shades or sizes outside
-        0 to 1.
+      ValueError: marks or symbols of cells or digits that the board does not have, or of an unknown kind; shades or
+        sizes outside 0 to 1.
     """
     _check(side, marks)
-    layout = Geometry(side, wide or bool(marks.candidates or marks.marked or marks.arrows or marks.dashed), labels)
-    size = layout.start + side * layout.width + _MARGIN
+    _check_symbols(side, symbols)
+    wide = wide or bool(marks.candidates or marks.marked or marks.arrows or marks.dashed)
+    layout = Geometry(side, wide, labels, symbols)
+    size = layout.start + side * layout.width + layout.end
     shapes = (
-        *(layout.square(cell, role) for cell, role in sorted(_shaded(side, extra).items())),
+        *(
+            layout.square(cell, role)
+            for cell, role in sorted(_shaded(side, (*extra, *constraints.regions(symbols))).items())
+        ),
         *(layout.square(cell, "shade", 0.6 * shade) for cell, shade in sorted(marks.shades.items()) if shade),
         *(layout.square(cell, mark) for cell, mark in sorted(marks.cells.items())),
+        *constraints.below(symbols, layout),
         *layout.lines(regions),
         *layout.labels(),
+        *constraints.above(symbols, layout),
         *itertools.chain(*map(layout.outline, marks.houses)),
         *layout.digits(grid, givens, marks.wrong),
         *layout.candidates(marks),
@@ -126,6 +137,15 @@ def _check(side: int, marks: Marks) -> None:
                 raise ValueError(f"{name} lie between 0 and 1, not at {value}")
 
 
+def _check_symbols(side: int, symbols: Sequence[Symbol]) -> None:
+    """Raises ValueError for symbols of an unknown name, or of cells that the board does not have."""
+    for symbol in symbols:
+        if symbol.name not in constraints.NAMES:
+            raise ValueError(f"unknown symbol {symbol.name!r}: choose one of {', '.join(constraints.NAMES)}")
+        if not all(0 <= cell < side * side for cell in symbol.cells):
+            raise ValueError(f"a symbol of cells {symbol.cells}; the board has cells 0 to {side * side - 1}")
+
+
 def _shaded(side: int, extra: Sequence[Sequence[int]]) -> dict[int, str]:
     """The role of each cell of further houses."""
     shades: dict[int, str] = {}
@@ -151,23 +171,27 @@ class Geometry:
       side: the side.
       candidates: whether candidates are written into the cells, which are wider then on wide boards.
       labelled: whether rows and columns are labelled.
+      symbols: how constraints are drawn: numbers outside the board and labels of cages need room.
 
     Attributes:
       width: the width of a cell.
       start: x and y of the upper left corner of the board.
+      end: the width of the margin after the board.
       digit: the size of the digits of filled cells.
       small: the size of candidates.
     """
 
-    def __init__(self, side: int, candidates: bool, labelled: bool) -> None:
+    def __init__(self, side: int, candidates: bool, labelled: bool, symbols: Sequence[Symbol] = ()) -> None:
         self.side = side
         self._labels = (20 if side < 10 else 28) if labelled else 0
-        self.start = _MARGIN + self._labels
+        before, after, head = constraints.room(symbols, side)
+        self._head = head if candidates else 0
+        self.start, self.end = _MARGIN + self._labels + before, _MARGIN + after
         self.across = math.isqrt(side - 1) + 1
         self.down = -(-side // self.across)
-        self.width = max(_PLACE * self.across, _CELL) if candidates else _CELL
+        self.width = max(_PLACE * self.across + self._head // 2, _CELL) if candidates else _CELL
         self.digit = self.width * (0.6 if side < 10 else 0.5)
-        self.small = (0.72 if side < 10 else 0.58) * self.width / max(self.across, self.down)
+        self.small = (0.72 if side < 10 else 0.58) * (self.width - self._head) / max(self.across, self.down)
 
     def corner(self, cell: int) -> tuple[int, int]:
         """The upper left corner of a cell, x and y."""
@@ -195,25 +219,25 @@ class Geometry:
                 yield Line(((first + begin * width, at), (first + end * width, at)), "border")
         yield Line(((first, first), (last, first), (last, last), (first, last), (first, first)), "border")
 
-    def outline(self, cells: Collection[int]) -> Iterator[Line]:
+    def outline(self, cells: Collection[int], role: str = "house", inset: float = _INSET) -> Iterator[Line]:
         """The lines around a set of cells, within them: those along rows, then those along columns."""
         for turned in (False, True):
             inside = {divmod(cell, self.side)[:: 1 if turned else -1] for cell in cells}
             pieces: dict[float, list[tuple[float, float]]] = {}
             for (along, across), out in itertools.product(inside, (-1, 1)):
                 if (along, across + out) not in inside:
-                    at = self.start + self.width * (across + (out > 0)) - out * _INSET
-                    before, after = (_beyond(inside, along + step, across, out) for step in (-1, 1))
+                    at = self.start + self.width * (across + (out > 0)) - out * inset
+                    before, after = (_beyond(inside, along + step, across, out, inset) for step in (-1, 1))
                     edge = self.start + self.width * along
                     pieces.setdefault(at, []).append((edge - before, edge + self.width + after))
             for at, found in sorted(pieces.items()):
                 for first, last in _joined(found):
-                    yield Line(((at, first), (at, last)) if turned else ((first, at), (last, at)), "house")
+                    yield Line(((at, first), (at, last)) if turned else ((first, at), (last, at)), role)
 
     def labels(self) -> Iterator[Text]:
         """The labels of rows and columns, if any."""
         for number in range(self.side if self._labels else 0):
-            at, before = self.start + self.width * (number + 0.5), self.start - self._labels / 2
+            at, before = self.start + self.width * (number + 0.5), _MARGIN + self._labels / 2
             yield Text(before, at, _LABEL, f"r{number + 1}", "label")
             yield Text(at, before, _LABEL, f"c{number + 1}", "label")
 
@@ -233,7 +257,9 @@ class Geometry:
         digit, cell = candidate
         x, y = self.corner(cell)
         row, column = divmod(digit, self.across)
-        return x + self.width * (column + 0.5) / self.across, y + self.width * (row + 0.5) / self.down
+        beside = 4 if self._head else 0  # cages have lines there
+        inner = self.width - 2 * beside, self.width - self._head - beside
+        return x + beside + inner[0] * (column + 0.5) / self.across, y + self._head + inner[1] * (row + 0.5) / self.down
 
     def candidates(self, marks: Marks) -> Iterator[Text | Line]:
         """Candidates; those that are removed are struck out."""
@@ -266,11 +292,11 @@ class Geometry:
             )
 
 
-def _beyond(inside: Collection[tuple[int, ...]], along: int, across: int, out: int) -> float:
+def _beyond(inside: Collection[tuple[int, ...]], along: int, across: int, out: int, inset: float) -> float:
     """How far a line of an outline goes beyond its cell towards the next one, where it goes on or turns."""
     if (along, across) not in inside:
-        return -_INSET
-    return _INSET if (along, across + out) in inside else 0
+        return -inset
+    return inset if (along, across + out) in inside else 0
 
 
 def _joined(pieces: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:

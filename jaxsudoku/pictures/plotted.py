@@ -47,18 +47,19 @@ def draw(picture: Drawing, axes: Any, theme: str) -> None:
     for order, ((role, opacity), shapes) in enumerate(groups):
         look = ROLES[role]
         colour = getattr(look, theme)
-        paths = [path for shape in shapes for path in _paths(shape)]
+        drawn = list(shapes)
+        paths = [path for shape in drawn for path in _paths(shape)]
         style = {"facecolors": colour, "linewidths": 0}
         if look.width:
-            cap = "projecting" if role in ("border", "house") else "butt"
+            cap = "round" if look.round else "projecting" if role in ("border", "house") else "butt"
             style = {"facecolors": "none", "edgecolors": colour, "linewidths": look.width * scale, "capstyle": cap}
+            style |= {"joinstyle": "round"} if look.round else {}
         solid = paths
         if look.dash:
-            solid = paths[1::2]  # the heads of arrows
+            solid = [list(_paths(shape))[1] for shape in drawn if isinstance(shape, Arrow)]  # their heads
+            dashed = [next(_paths(shape)) for shape in drawn]
             dashes = (0, (look.dash / look.width, look.dash / look.width))  # in widths of the line
-            axes.add_collection(
-                PathCollection(paths[::2], linestyles=[dashes], zorder=order + 1, **style), autolim=False
-            )
+            axes.add_collection(PathCollection(dashed, linestyles=[dashes], zorder=order + 1, **style), autolim=False)
         axes.add_collection(PathCollection(solid, alpha=opacity, zorder=order + 1, **style), autolim=False)
 
 

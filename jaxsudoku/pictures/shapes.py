@@ -19,7 +19,8 @@ class Look(NamedTuple):
       light, dark: the colour in a light and in a dark theme.
       width: the width of lines; 0 for shapes and texts, which are filled.
       bold: whether texts are bold.
-      dash: of arrows, the length of dashes and of the gaps between them; 0 for a solid line.
+      dash: of lines and arrows, the length of dashes and of the gaps between them; 0 for a solid line.
+      round: whether lines have round ends and corners.
     """
 
     light: str
@@ -27,6 +28,7 @@ class Look(NamedTuple):
     width: float = 0
     bold: bool = False
     dash: float = 0
+    round: bool = False
 
 
 #: Every role. The first is that of the background.
@@ -55,6 +57,25 @@ ROLES = {
     "house": Look("#7b3fc4", "#c9a6ff", 2),
     "clash": Look("#ffaea6", "#7a2a26"),
     "shade": Look("#f2a33a", "#b06f00"),
+    "grey-line": Look("#d0d4d9", "#545b64", 11, round=True),
+    "green-line": Look("#95dc95", "#2f7d3a", 11, round=True),
+    "purple-line": Look("#e3a3e9", "#8a3f93", 11, round=True),
+    "blue-line": Look("#96cdf6", "#2f6a9c", 11, round=True),
+    "lavender-line": Look("#cdc0f3", "#5d4c96", 11, round=True),
+    "yellow-line": Look("#efe08c", "#85761d", 11, round=True),
+    "orange-line": Look("#f8c894", "#9a6224", 11, round=True),
+    "teal-line": Look("#8bd8d1", "#237a73", 11, round=True),
+    "red-line": Look("#f5ada5", "#99443b", 11, round=True),
+    "bulb": Look("#d0d4d9", "#545b64"),
+    "parity": Look("#dde0e5", "#3d434c"),
+    "shaft": Look("#8b929b", "#8b929b", 2),
+    "diamond": Look("#2f7fc4", "#6db3f2", 2),
+    "cage": Look("#4a505a", "#b4bbc4", 1.2, dash=4),
+    "dot": Look("#20242a", "#e4e7ec"),
+    "dot-rim": Look("#20242a", "#e4e7ec", 1.3),
+    "dot-text": Look("#ffffff", "#1b1d21"),
+    "sign": Look("#20242a", "#e4e7ec", 2, round=True),
+    "outside-arrow": Look("#6b727c", "#9aa3ad", 1.3),
     "value": Look("#2f7fe0", "#4f9bff"),
     "arrow": Look("#c26a00", "#ffb74d", 1.8),
     "dashed-arrow": Look("#c26a00", "#ffb74d", 1.8, dash=4),

@@ -58,6 +58,7 @@ def style(roles: Iterable[str], theme: str | None = None) -> str:
     for role in sorted(roles):
         if ROLES[role].width:
             dash = f";stroke-dasharray:{_number(ROLES[role].dash)}" if ROLES[role].dash else ""
+            dash += ";stroke-linecap:round;stroke-linejoin:round" if ROLES[role].round else ""
             fixed += f".{kind} .{role}{{fill:none;stroke-width:{_number(ROLES[role].width)}{dash}}}"
         elif ROLES[role].bold:
             fixed += f".{kind} .{role}{{font-weight:bold}}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 from jax import Array, lax
@@ -44,28 +44,26 @@ def gathered(array: Array, axes: int) -> Array:
     return jax.sharding.reshard(array, jax.NamedSharding(sharding.mesh, whole))
 
 
-def by_shards(function: Callable[..., T], batch: Array, *others: Array | None, checked: bool = True) -> T:
+def by_shards(function: Callable[..., T], batch: Array, *others: Any, checked: bool = True) -> T:
     """Calls a function of batches, on each shard separately if they are sharded over explicit mesh axes.
 
     Args:
       function: maps arrays with leading axis B to a pytree of such arrays, row by row.
       batch: an array with leading axis B.
-      *others: further such arrays, or None.
+      *others: further such arrays, pytrees of them, or None.
       checked: ``check_vma`` of ``jax.shard_map``; False for Pallas' interpret mode, which fails with it.
 
     Returns:
       the function's results, sharded along the leading axis like the first sharded array.
     """
-    shardings = [jax.typeof(x).sharding for x in (batch, *others) if x is not None]
+    shardings = [jax.typeof(x).sharding for x in jax.tree.leaves((batch, *others))]
     explicit = [sharding for sharding in shardings if sharding.mesh.explicit_axes]
     if not explicit:
         return function(batch, *others)
     sharding = explicit[0]
     axes = next((axes for axes in (next(iter(one.spec), None) for one in explicit) if axes is not None), None)
     spec = PartitionSpec(axes)
-    inputs = [
-        x if x is None else jax.sharding.reshard(x, jax.NamedSharding(sharding.mesh, spec)) for x in (batch, *others)
-    ]
+    inputs = jax.sharding.reshard((batch, *others), jax.NamedSharding(sharding.mesh, spec))
     names = set(sharding.mesh.explicit_axes)
     return jax.shard_map(
         function, mesh=sharding.mesh, in_specs=spec, out_specs=spec, axis_names=names, check_vma=checked

@@ -12,10 +12,13 @@ import numpy as np
 
 from jaxsudoku import solvers
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.base import Constraint
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.constraints.house_sums import with_house_sums
 from jaxsudoku.core.status import CAUSE
 from jaxsudoku.engine.batches import Engine
-from jaxsudoku.engine.inputs import as_candidates, as_marked
-from jaxsudoku.engine.kernels import Limits, PuzzleItems, with_candidates
+from jaxsudoku.engine.inputs import Marked, as_candidates, as_marked
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, as_items
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact.exact_config import ExactConfig
@@ -43,6 +46,7 @@ def solve(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     solver: str = "exact",
     network: Network | str | os.PathLike[str] | None = None,
     key: jax.Array | int = 0,
@@ -59,6 +63,7 @@ def solve(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     solver: str = "exact",
     network: Network | str | os.PathLike[str] | None = None,
     key: jax.Array | int = 0,
@@ -85,10 +90,12 @@ def solve(
       puzzles: one or several: integers[*b, cells] or [*b, side, side], 0 = empty, as an array (of numpy, JAX, or by
         DLPack of PyTorch or CuPy) or nested lists; or a text or a sequence of texts, such as a column of pandas, polars
         or pyarrow, each a puzzle in any form that ``io.parse`` takes; or the result of ``read_puzzles`` or ``parse``
-        with ``errors="mark"``.
+        with ``errors="mark"``, whose puzzles may have constraints of their own.
       board: the board; by default the classic one of the puzzles' size.
       candidates: the digits that open cells may hold, bool[*b, side, cells], for partly solved puzzles; None for all.
         The exact search is restricted to them. Another solver's solution that violates them counts as UNSOLVED.
+      clues: further constraints of each puzzle, as ``Clues`` or a sequence of constraints for each puzzle; None for
+        those of the board alone. Of the solvers, exact supports them.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
         default. A network whose architecture serves every board is adapted to this board.
@@ -113,22 +120,25 @@ def solve(
 
     Raises:
       ValueError: puzzles that do not fit the board or whose size is ambiguous, such as [16, 16]; candidates of another
-        shape or dtype; an unknown solver or option; a network of another board, or with parameters that do not fit its
-        architecture or are not finite; a network for a solver that takes none; unknown ``results``, or arguments that
-        these exclude; an array that is sharded along its cells, or over processes that hold the same puzzles.
+        shape or dtype; an unknown solver or option; a solver that supports no clues, or no board with constraints; a
+        network of another board, or with parameters that do not fit its architecture or are not finite; a network for a
+        solver that takes none; unknown ``results``, or arguments that these exclude; an array that is sharded along its
+        cells, or over processes that hold the same puzzles.
       TypeError: traced puzzles, a board that is not a ``Board``, or a network that is not a ``Network``, name or path.
     """
     listed = candidates is not None and solvers.get(solver).within
     config = solvers.make_config(solvers.get(solver), **options)
     kernel = SolveKernel(solver, config, bool(keep_partial), listed)
     if stay_on_devices(puzzles, results):
-        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates)
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates, clues)
         found = placed.run(kernel, key, networks_for(solver, network, placed.board), progress)
         return placed.assemble([part._replace(grids=part.grids.reshape(-1, *placed.item)) for part in found])
-    marked = as_marked(puzzles, board, errors)
+    marked = as_marked(puzzles, board, errors, constrained=True)
+    own = as_clues(clues, marked)
+    kernel = kernel if own is None else dataclasses.replace(kernel, form=own.form)
     engine = Engine(kernel, marked.board, key, batch_size, devices, networks_for(solver, network, marked.board))
     allowed = None if candidates is None else as_candidates(candidates, marked)
-    solution: Solution[np.ndarray] = _run(engine, marked.searchable, allowed if listed else None, progress)
+    solution: Solution[np.ndarray] = _run(engine, marked.searchable, allowed if listed else None, own, progress)
     if allowed is not None:
         solution = judge_within(marked.grids, allowed, solution)
     if marked.causes is not None:
@@ -179,6 +189,7 @@ def count_solutions(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     limit: int = 2,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
@@ -193,6 +204,7 @@ def count_solutions(
     board: Board | None = None,
     *,
     candidates: Any = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     limit: int = 2,
     key: jax.Array | int = 0,
     batch_size: int | None = None,
@@ -205,7 +217,7 @@ def count_solutions(
     """Counts solutions up to a limit: 0 for none (or clashing givens), 1 proves uniqueness when the limit is above 1.
 
     Args:
-      puzzles, board, candidates: as in ``solve``.
+      puzzles, board, candidates, clues: as in ``solve``.
       limit: stop at this many solutions of a puzzle.
       key, batch_size, devices, progress, errors, results: as in ``solve``.
       **options: fields of ``ExactConfig`` but ``budget`` and ``levels``.
@@ -218,12 +230,14 @@ def count_solutions(
     """
     kernel = count_kernel(limit, candidates is not None, **options)
     if stay_on_devices(puzzles, results):
-        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates)
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates, clues)
         return placed.assemble([part.counts for part in placed.run(kernel, key, (), progress)])
-    marked = as_marked(puzzles, board, errors)
+    marked = as_marked(puzzles, board, errors, constrained=True)
+    own = as_clues(clues, marked)
+    kernel = kernel if own is None else dataclasses.replace(kernel, form=own.form)
     engine = Engine(kernel, marked.board, key, batch_size, devices)
     allowed = None if candidates is None else as_candidates(candidates, marked)
-    counts = _run(engine, marked.searchable, allowed, progress).counts
+    counts = _run(engine, marked.searchable, allowed, own, progress).counts
     return counts if marked.good.all() else np.where(marked.good, counts, np.int32(-1))
 
 
@@ -244,10 +258,13 @@ class SolveKernel(PuzzleItems):
     config: Any
     keep_partial: bool = False
     listed: bool = False
+    form: ClueForm | None = None
 
     def resolve(self, board: Board, platform: str) -> SolveKernel:
-        """The kernel with automatic settings chosen for a machine."""
-        return dataclasses.replace(self, config=self.config.resolve(board, platform))
+        """The kernel with automatic settings chosen for a machine; raises ValueError as ``Solver.check`` does."""
+        solvers.get(self.solver).check(board, self.form is not None)
+        config = self.config if self.form is None else self.config.with_clues()
+        return dataclasses.replace(self, config=config.resolve(board, platform))
 
     def extra_bytes(self, board: Board) -> int:
         """The bytes of a puzzle's candidates and of its recorded history."""
@@ -269,11 +286,12 @@ class SolveKernel(PuzzleItems):
     def __call__(
         self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /, *network: Network
     ) -> Solution:
-        puzzles, excluded = self.split(items)
+        puzzles, excluded, clues = self.split(board, items)
         further = network if excluded is None else (excluded,)
+        named = {} if clues is None else {"clues": clues}
         key = jax.random.fold_in(key, number)
-        solution = solvers.get(self.solver).run(board, puzzles, key, self.config, *further)
-        return judge(puzzles, solution, board, keep_partial=self.keep_partial)
+        solution = solvers.get(self.solver).run(board, puzzles, key, self.config, *further, **named)
+        return judge(puzzles, solution, board, clues, keep_partial=self.keep_partial)
 
 
 def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKernel:
@@ -285,10 +303,38 @@ def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKerne
     return CountKernel(solvers.make_config(solvers.get("exact"), **options), limit, listed, grids=False)
 
 
-def _run(engine: Engine, puzzles: np.ndarray, candidates: np.ndarray | None, progress: Report | bool | None) -> Any:
+def as_clues(clues: Clues | Sequence[Sequence[Constraint]] | None, puzzles: Marked) -> Clues | None:
+    """Clues of puzzles, or the constraints that they have, with what follows from them and the houses; None for none.
+
+    Raises:
+      ValueError: clues of another board or of another number of puzzles, a constraint that does not fit the board, or
+        clues of puzzles that have constraints of their own.
+    """
+    if puzzles.constraints is not None:
+        if clues is not None:
+            raise ValueError("the puzzles have constraints of their own; leave out clues")
+        clues = puzzles.constraints
+    if clues is None:
+        return None
+    board, size = puzzles.board, puzzles.good.size
+    if not isinstance(clues, Clues):
+        clues = Clues.of(clues, board)
+    if len(clues) != size:
+        raise ValueError(f"clues of {len(clues)} puzzles for {size} puzzles")
+    clues.check(board, size)
+    return with_house_sums(clues, board)
+
+
+def _run(
+    engine: Engine,
+    puzzles: np.ndarray,
+    candidates: np.ndarray | None,
+    clues: Clues | None,
+    progress: Report | bool | None,
+) -> Any:
     """The kernel's results for puzzles uint8[*b, cells], with the batch axes *b in front."""
     batch, cells = puzzles.shape[:-1], puzzles.shape[-1]
     listed = None if candidates is None else candidates.reshape(-1, *candidates.shape[-2:])
     with reports(progress) as report:
-        flat = engine.run(with_candidates(puzzles.reshape(-1, cells), listed), report)
+        flat = engine.run(as_items(puzzles.reshape(-1, cells), listed, clues), report)
     return jax.tree.map(lambda result: result.reshape(batch + result.shape[1:]), flat)

@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.grid import is_solved
 from jaxsudoku.engine.solution import Solution, Status
 
@@ -20,13 +21,21 @@ _CELLS = 1 << 23
 
 
 @jax.named_scope("judge")
-def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, keep_partial: bool = False) -> Solution:
+def judge(
+    puzzles: Array,
+    solution: Solution,
+    board: Board | None = None,
+    clues: Clues | None = None,
+    *,
+    keep_partial: bool = False,
+) -> Solution:
     """Verifies every grid that is reported as solved.
 
     Args:
       puzzles: uint8[N, cells].
       solution: the answer of a solver.
       board: the board; None for the classic one of the puzzles' size.
+      clues: the constraints of each puzzle; None for those of the board alone.
       keep_partial: whether grids of UNSOLVED puzzles are kept.
 
     Returns:
@@ -42,6 +51,7 @@ def judge(puzzles: Array, solution: Solution, board: Board | None = None, *, kee
         solution.grids,
         puzzles,
         claimed,
+        clues,
         cpu=functools.partial(_check, board, _CPU_CHUNK),
         default=functools.partial(_check, board, max(_CELLS // board.cells, _CPU_CHUNK)),
     )
@@ -73,7 +83,7 @@ def judge_within(puzzles: np.ndarray, candidates: np.ndarray, solution: Solution
     return solution._replace(grids=grids.astype(np.uint8), status=status.astype(np.int8))
 
 
-def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array) -> Array:
+def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array, clues: Clues | None = None) -> Array:
     """Whether grids uint8[N, cells] solve the puzzles, bool[N]; ``most`` are checked at a time.
 
     False for all grids after the last ``claimed`` one, bool[N].
@@ -83,8 +93,8 @@ def _check(board: Board, most: int, grids: Array, puzzles: Array, claimed: Array
 
     def block(number: Array, true: Array) -> Array:
         start = jnp.minimum(number * chunk, size - chunk)
-        claims, givens = (lax.dynamic_slice_in_dim(x, start, chunk) for x in (grids, puzzles))
-        return lax.dynamic_update_slice_in_dim(true, is_solved(claims, board, givens), start, axis=0)
+        claims, givens, own = jax.tree.map(lambda x: lax.dynamic_slice_in_dim(x, start, chunk), (grids, puzzles, clues))
+        return lax.dynamic_update_slice_in_dim(true, is_solved(claims, board, givens, own), start, axis=0)
 
     last = jnp.max(jnp.where(claimed, jnp.arange(1, size + 1, dtype=jnp.int32), 0))
     return lax.fori_loop(0, -(-last // chunk), block, jnp.zeros(size, bool))

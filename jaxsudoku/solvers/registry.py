@@ -24,6 +24,7 @@ from .textbook.textbook_config import BestFirstConfig, DepthFirstConfig, Elimina
 from .tree.tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 if TYPE_CHECKING:
+    from jaxsudoku.core.board import Board
     from jaxsudoku.engine.solution import Solution
 
 
@@ -43,6 +44,8 @@ class Solver:
       complete: whether it always ends with SOLVED, UNSATISFIABLE or INVALID when no budget stops it.
       stats: the names of the numbers in ``Solution.stats`` of every solution.
       within: whether it can be restricted to candidates, by a fifth argument bool[N, side, cells] of excluded digits.
+      clues: whether it supports constraints of each puzzle, by an argument ``clues``.
+      constraints: whether it supports boards with constraints.
     """
 
     name: str
@@ -52,19 +55,42 @@ class Solver:
     complete: bool
     stats: tuple[str, ...] = ()
     within: bool = False
+    clues: bool = False
+    constraints: bool = True
 
     @property
     def guided(self) -> bool:
         """Whether it takes a network."""
         return "network_calls" in self.stats
 
+    def check(self, board: Board, clues: bool = False) -> None:
+        """Raises ValueError if it supports no constraints of the board, or no clues of puzzles if there are any."""
+        if board.constraints and not self.constraints:
+            able = ", ".join(name for name, solver in SOLVERS.items() if solver.constraints)
+            raise ValueError(f"the solver {self.name} supports no boards with constraints; those that do are {able}")
+        if clues and not self.clues:
+            able = ", ".join(name for name, solver in SOLVERS.items() if solver.clues)
+            raise ValueError(
+                f"the solver {self.name} supports no clues, which are constraints of single puzzles: use {able}, or "
+                "put the constraints on the board (Board.with_)"
+            )
+
+    def run(self, board: Board, puzzles: Any, key: Any, config: Any, /, *further: Any, **named: Any) -> Solution:
+        """Calls the function; guided solvers take a network as well.
+
+        Raises:
+          ValueError: as ``check`` does.
+        """
+        self.check(board, named.get("clues") is not None)
+        return self._function(board, puzzles, key, config, *further, **named)
+
     @functools.cached_property
-    def run(self) -> Callable[..., Solution]:
-        """The function of (board, puzzles, key, config); guided solvers take a network as well."""
+    def _function(self) -> Callable[..., Solution]:
         if not isinstance(self.function, str):
             return self.function
         module, _, function = self.function.partition(":")
-        return getattr(importlib.import_module(f"jaxsudoku.solvers.{module}"), function)
+        found: Callable[..., Solution] = getattr(importlib.import_module(f"jaxsudoku.solvers.{module}"), function)
+        return found
 
 
 #: Every solver, by name.
@@ -78,6 +104,7 @@ SOLVERS: dict[str, Solver] = {
             ExactConfig,
             complete=True,
             within=True,
+            clues=True,
         ),
         Solver(
             "guided-exact",
@@ -163,6 +190,7 @@ SOLVERS: dict[str, Solver] = {
             AnnealingConfig,
             complete=False,
             stats=("errors",),
+            constraints=False,
         ),
         Solver(
             "evolution",

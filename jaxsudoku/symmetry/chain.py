@@ -1,7 +1,8 @@
 """Stabilizer chain of the rearrangements of a board's lines, found by backtracking on the host, once per board.
 
 A rearrangement permutes the 2 side lines of a board, rows 0..side-1 and columns side..2 side-1. It maps rows to rows
-and columns to columns, or rows to columns and columns to rows, and the set of the board's houses to itself.
+and columns to columns, or rows to columns and columns to rows, and the sets of the board's houses and constraints to
+themselves.
 
 Rearrangements form a group. It is described by a chain of subgroups (Sims 1970): those of level k fix the first k lines
 of a base. A level is stored as a transversal, one representative for each image of the next base line. Every
@@ -16,6 +17,7 @@ from collections.abc import Mapping, Sequence, Sized
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.base import Constraint
 
 
 @functools.lru_cache(maxsize=32)
@@ -64,9 +66,9 @@ def _orbit(line: int, generators: Sequence[np.ndarray]) -> dict[int, np.ndarray]
 class _Search:
     """Finds rearrangements with given images of some lines, by individualization and refinement (McKay 1981).
 
-    Some lines get colours of their own. Then the colours of houses are refined by their cells and by the numbers of
-    cells that they share with other houses, and those of cells by their houses, until nothing changes. Rearrangements
-    map lines to lines of the same colour.
+    Some lines get colours of their own. Then the colours of houses and constraints are refined by their cells, those of
+    houses also by the numbers of cells that they share with other houses, and those of cells by their houses and
+    constraints, until nothing changes. Rearrangements map lines to lines of the same colour.
 
     Attributes:
       base: all lines, rows and columns alternating.
@@ -81,6 +83,24 @@ class _Search:
         self._houses = np.array([*lines, *map(list, self._others)])
         members = (self._houses[:, :, None] == cells.ravel()).any(axis=1).astype(np.float32)  # for BLAS
         self._shared = mix((members @ members.T).astype(np.uint64))
+        self._constraints = frozenset(one.normalized() for one in board.constraints)
+        # for each cell of a constraint: the constraint, the cell, and what it is there
+        ends = [
+            (number, cell, role)
+            for number, one in enumerate(self._constraints)
+            for cell, role in zip(one.cells, one.roles, strict=True)
+        ]
+        self._scopes, self._scoped, roles = np.array(ends, np.int64).reshape(-1, 3).T
+        self._roles = mix(roles.astype(np.uint64))
+        kinds = {
+            kind: number for number, kind in enumerate(sorted({repr(self._sort(one)) for one in self._constraints}))
+        }
+        self._sorts = np.array([kinds[repr(self._sort(one))] for one in self._constraints], np.uint64)
+
+    @staticmethod
+    def _sort(constraint: Constraint) -> tuple[Constraint, int, tuple[int, ...]]:
+        """What a constraint shares with its images: all but its cells."""
+        return constraint.kind, len(constraint.cells), constraint.numbers
 
     def extend(self, lines: list[int], images: list[int], orbits: Mapping[int, Sized]) -> np.ndarray | None:
         """A rearrangement with these images of these lines, int32[2 side]; None if there is none.
@@ -112,13 +132,17 @@ class _Search:
         """
         colours = (np.arange(len(self._houses)) >= len(self.base)).astype(np.uint64)
         colours[lines] = np.arange(2, 2 + len(lines))
+        scopes = self._sorts
         while True:
             cells = np.zeros(self._board.cells, np.uint64)
             np.add.at(cells, self._houses, mix(colours)[:, None])
+            np.add.at(cells, self._scoped, mix(mix(scopes)[self._scopes] + self._roles))
             refined = 3 * colours + mix(cells)[self._houses].sum(axis=1) + mix(self._shared + colours).sum(axis=1)
-            if len(np.unique(refined)) == len(np.unique(colours)):
+            joint = 3 * scopes
+            np.add.at(joint, self._scopes, mix(mix(cells)[self._scoped] + self._roles))
+            if len(np.unique(refined)) == len(np.unique(colours)) and len(np.unique(joint)) == len(np.unique(scopes)):
                 return refined[: len(self.base)]
-            colours = mix(refined)
+            colours, scopes = mix(refined), mix(joint)
 
     def _verified(self, images: np.ndarray) -> np.ndarray | None:
         """The permutation int32[2 side] of lines if it maps houses to houses, else None."""
@@ -129,7 +153,10 @@ class _Search:
         rows, columns = images.reshape(2, side) % side
         cells = (columns * side + rows[:, None] if is_column[0] else rows[:, None] * side + columns).ravel()
         moved = {frozenset(cells[list(house)].tolist()) for house in self._others}
-        return images if moved == self._others else None
+        if moved != self._others:
+            return None
+        constraints = frozenset(one.image(cells.tolist()).normalized() for one in self._constraints)
+        return images if constraints == self._constraints else None
 
 
 def mix(x: np.ndarray) -> np.ndarray:

@@ -1,8 +1,9 @@
 """The symmetry group of a board: its order, uniform samples, and its action on grids and candidates.
 
 A symmetry relabels the digits and rearranges the lines: a permutation of the rows, one of the columns, and possibly a
-transposition, which together map the set of the board's houses to itself. ``jaxsudoku.symmetry.chain`` finds the group.
-All functions here are pure, and work under ``jax.jit`` and ``jax.vmap``.
+transposition, which together map the sets of the board's houses and constraints to themselves. Digits are relabelled
+if all constraints allow it (``Constraint.relabels``). ``jaxsudoku.symmetry.chain`` finds the group. All functions here
+are pure, and work under ``jax.jit`` and ``jax.vmap``.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Symmetry(NamedTuple):
 def order(board: Board | None = None) -> int:
     """The number of symmetries of a board, relabellings included; None for the classic 9x9 board."""
     board = _or_nine(board)
-    return math.factorial(board.side) * math.prod(map(len, transversals(board)))
+    relabellings = math.factorial(board.side) if _relabels(board) else 1
+    return relabellings * math.prod(map(len, transversals(board)))
 
 
 def identity(board: Board | None = None, shape: int | Sequence[int] = ()) -> Symmetry:
@@ -82,7 +84,14 @@ def sample(key: Array | int, board: Board | None = None, shape: int | Sequence[i
     drawn = random.randint(lines_key, (len(tables), *shape), 0, sizes, jnp.int32)
     lines = functools.reduce(_take, [jnp.asarray(table)[places] for table, places in zip(tables, drawn, strict=True)])
     rows, columns = jnp.split((lines % side).astype(jnp.int32), 2, axis=-1)
+    if not _relabels(board):
+        return identity(board, shape)._replace(transposed=lines[..., 0] >= side, rows=rows, columns=columns)
     return Symmetry(lines[..., 0] >= side, rows, columns, _ranks(random.bits(digits_key, (*shape, side), jnp.uint32)))
+
+
+def _relabels(board: Board) -> bool:
+    """Whether all constraints of a board still hold after any exchange of digits; the others keep digits in place."""
+    return all(constraint.relabels for constraint in board.constraints)
 
 
 def _axes(shape: int | Sequence[int]) -> tuple[int, ...]:

@@ -1,15 +1,15 @@
 """Unique rectangles: four cells without givens can't hold two digits that could be swapped, if the solution is unique.
 
 The cells are the corners of a rectangle in two rows and two columns such that every house has equally many corners of
-both diagonals. If they held only two digits, one on each diagonal, swapping the digits would give a second solution. So
-this is impossible in a puzzle with one solution, whatever candidates are left; filled corners count too.
+both diagonals, and a swap breaks no constraint of the board (``swappable``). If they held only two digits, one on each
+diagonal, swapping the digits would give a second solution. So this is impossible in a puzzle with one solution,
+whatever candidates are left; filled corners count too.
 
 Two adjacent corners with only two digits are the *floor*, the others are the *roof*.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 import jax
@@ -22,6 +22,7 @@ from jaxsudoku.core.planes import any_of, at_least, at_least_two, ones_and_twos,
 from jaxsudoku.runtime.operations import fence
 
 from .position import Position, in_houses
+from .swappable import rectangles
 
 
 def unique_rectangles(board: Board, position: Position) -> Array:
@@ -178,18 +179,3 @@ def _masks(truth: np.ndarray) -> np.ndarray:
 def _row_of(array: Array, index: Array, axis: int) -> Array:
     """The slice of an array at an index of an axis."""
     return lax.dynamic_index_in_dim(array, index, axis, keepdims=False)
-
-
-@functools.lru_cache(maxsize=32)
-def rectangles(board: Board) -> np.ndarray:
-    """bool[side, side, side, side]: whether two different rows and two different columns form a valid rectangle."""
-    side = board.side
-    rows, columns = ~np.eye(side, dtype=bool), ~np.eye(side, dtype=bool)
-    allowed = rows[:, :, None, None] & columns
-    for house in board.houses[2 * side :]:
-        inside = np.zeros(board.cells, np.int8)
-        inside[list(house)] = 1
-        cells = inside.reshape(side, side)
-        diagonal = cells[:, None, :, None] + cells[None, :, None, :]
-        allowed &= diagonal == cells[:, None, None, :] + cells[None, :, :, None]
-    return allowed

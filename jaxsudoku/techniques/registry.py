@@ -49,6 +49,7 @@ class Technique:
       worth: for a technique that refutes candidates, the location of a function that selects those worth assuming;
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
       unique: whether it assumes that the puzzle has a unique solution.
+      constraints: whether it needs constraints.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Technique:
     widest: int = 0
     regions: bool = False
     unique: bool = False
+    constraints: bool = False
 
     @functools.cached_property
     def run(self) -> Callable[..., Any]:
@@ -92,6 +94,7 @@ TECHNIQUES: tuple[Technique, ...] = (
     ),
     Technique("hidden-single-in-line", "hidden single", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
     Technique("naked-single", "naked single", 2.3, Kind.PLACES, "singles:naked_singles"),
+    Technique("constraint", "constraint", 2.5, Kind.REMOVES, "constraints:constraints", constraints=True),
     Technique("pointing", "locked candidates", 2.6, Kind.REMOVES, "locked:pointing", regions=True),
     Technique("claiming", "locked candidates", 2.8, Kind.REMOVES, "locked:claiming", regions=True),
     Technique("naked-pair", "naked pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
@@ -195,5 +198,7 @@ def fits(technique: Technique, board: Board) -> bool:
     size = dict(technique.settings).get("size", 1)
     lines, others = board.houses[: 2 * board.side], board.houses[2 * board.side :]
     if technique.regions and set(map(frozenset, others)) <= set(map(frozenset, lines)):
+        return False
+    if technique.constraints and not board.constraints:
         return False
     return 2 * size <= board.side <= (technique.widest or board.side)

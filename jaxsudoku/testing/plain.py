@@ -1,6 +1,7 @@
 """A reference implementation in plain Python and numpy: solving, judging and making puzzles on small boards.
 
-Except for ``Board`` it uses nothing of the library, so that it can't share mistakes with the code it checks.
+Except for ``Board`` and ``Constraint.holds`` it uses nothing of the library, so that it can't share mistakes with the
+code it checks.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints import Constraint
 
 # ---------------------------------------------------------------------- solving
 
@@ -20,15 +22,27 @@ def _houses_of(board: Board) -> list[list[int]]:
     return [[number for number, house in enumerate(board.houses) if cell in house] for cell in range(board.cells)]
 
 
+@functools.cache
+def _constraints_of(board: Board) -> list[list[Constraint]]:
+    return [[one for one in board.constraints if cell in one.cells] for cell in range(board.cells)]
+
+
+def _broken(board: Board, constraint: Constraint, grid: Sequence[int] | np.ndarray) -> bool:
+    """Whether a constraint without an empty cell does not hold."""
+    digits = [np.int32(grid[cell]) for cell in constraint.cells]
+    filled = all(1 <= digit <= board.side for digit in digits)
+    return filled and not constraint.kind.holds(digits, constraint.numbers, board.side)
+
+
 def solutions(
     board: Board, puzzle: Sequence[int] | np.ndarray, limit: int, rng: np.random.Generator | None = None
 ) -> list[tuple[int, ...]]:
     """Up to ``limit`` solutions, by backtracking on the cell with fewest digits left; none if the givens clash."""
     found: list[tuple[int, ...]] = []
     grid = [int(digit) for digit in puzzle]
-    if is_clash(board, grid):
+    if is_clash(board, grid) or any(_broken(board, one, grid) for one in board.constraints):
         return found
-    houses = _houses_of(board)
+    houses, constraints = _houses_of(board), _constraints_of(board)
     held = [sum(1 << grid[cell] for cell in house if grid[cell]) for house in board.houses]  # one bit per digit
 
     def digits(cell: int) -> int:
@@ -51,8 +65,10 @@ def solutions(
         for digit in left if rng is None else rng.permutation(left).tolist():
             grid[cell] = digit
             toggle(cell, digit)
-            descend([other for other in empty if other != cell])
+            if not any(_broken(board, one, grid) for one in constraints[cell]):
+                descend([other for other in empty if other != cell])
             toggle(cell, digit)
+            grid[cell] = 0
             if len(found) == limit:
                 return
 
@@ -82,10 +98,11 @@ def is_clash(board: Board, puzzle: Sequence[int] | np.ndarray) -> bool:
 def is_solution(
     board: Board, grid: Sequence[int] | np.ndarray, puzzle: Sequence[int] | np.ndarray | None = None
 ) -> bool:
-    """Whether each house holds the digits 1..side, and the grid agrees with the givens of the puzzle, if any."""
+    """Whether each house holds the digits 1..side, constraints hold, and the givens of the puzzle, if any, are kept."""
     every = set(range(1, board.side + 1))
     kept = puzzle is None or all(given in (0, digit) for given, digit in zip(puzzle, grid, strict=True))
-    return kept and all({int(grid[cell]) for cell in house} == every for house in board.houses)
+    whole = all({int(grid[cell]) for cell in house} == every for house in board.houses)
+    return kept and whole and not any(_broken(board, one, grid) for one in board.constraints)
 
 
 # ---------------------------------------------------------------------- candidates and lanes
@@ -114,18 +131,24 @@ def to_lanes(planes: np.ndarray) -> np.ndarray:
 
 
 def pattern(board: Board) -> np.ndarray:
-    """A solved grid of a board with boxes and no further houses: uint8[cells]."""
+    """A solved grid of a board with boxes, no further houses and no constraints: uint8[cells]."""
     assert board.box is not None
     assert not board.extra
+    assert not board.constraints
     rows, columns = np.divmod(np.arange(board.cells), board.side)
     height, width = board.box
     return ((rows % height * width + rows // height + columns) % board.side + 1).astype(np.uint8)
 
 
 def full_grid(board: Board, rng: np.random.Generator) -> np.ndarray:
-    """A random solved grid, uint8[cells]: a pattern with shuffled lines, or one of a few solutions, relabelled."""
-    if board.box is None or board.extra:
+    """A random solved grid, uint8[cells]: a pattern with shuffled lines, or one of a few solutions, relabelled.
+
+    With constraints it is not relabelled.
+    """
+    if board.box is None or board.extra or board.constraints:
         grid = _found(board)[rng.integers(len(_found(board)))]
+        if board.constraints:
+            return grid
     else:
         grid = pattern(board)[lines(board, rng)]
     return rng.permutation(board.side).astype(np.uint8)[grid - 1] + np.uint8(1)

@@ -10,9 +10,10 @@ import jax
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints import Cage, Chain, Distinct
 from jaxsudoku.core.tuning import SolverConfig
 from jaxsudoku.engine.solution import Solution, Status
-from jaxsudoku.networks import Network
+from jaxsudoku.networks import Network, for_board
 from jaxsudoku.runtime.devices import compiler_options, kind
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import Solver, get, make_config
@@ -42,12 +43,14 @@ def check_solver(
       puzzle with one solution, and the status of a complete solver.
     - The same key gives the same answer bit for bit, including all numbers.
     - Numbers are not negative; ``errors`` are 0 for SOLVED puzzles, above 0 for UNSOLVED ones, -1 for INVALID ones.
+    - An entry that supports no constraints raises ValueError on a board with some.
 
     Args:
       solver: an entry of the registry, its name, or a function (board, puzzles, key, config), with the network, if any,
         as fifth argument.
       config: its settings; None for the defaults of an entry, and for a function without settings.
-      board: the board; None for the classic 4x4. Puzzles are solved by brute force, so wide boards take long.
+      board: the board, which may have constraints; None for the classic 4x4 and, for an entry, ``constrained`` too.
+        Puzzles are solved by brute force, so wide boards take long.
       network: the network of a guided solver.
       complete: for a function, whether it always decides a puzzle; an entry has its own field.
       alone: whether some puzzles are also solved alone, for which the solver is compiled once more.
@@ -58,14 +61,25 @@ def check_solver(
     """
     if isinstance(solver, str):
         solver = get(solver)
+    boards = [board or Board.classic(4)]
+    if board is None and isinstance(solver, Solver):
+        boards.append(constrained())
     if not isinstance(solver, Solver):
         stats = () if network is None else ("network_calls",)
         config = SolverConfig() if config is None else config
         solver = Solver(getattr(solver, "__name__", "solver"), "", solver, type(config), complete, stats)
     if solver.guided and network is None:
         raise ValueError(f"the solver {solver.name} needs a network")
-    board = board or Board.classic(4)
-    config = make_config(solver) if config is None else config
+    for each in boards:
+        if each.constraints and not solver.constraints:
+            _check_refuses(solver, each)
+        else:
+            own = None if network is None else for_board(network, each)
+            _check_on(each, solver, make_config(solver) if config is None else config, own, alone)
+
+
+def _check_on(board: Board, solver: Solver, config: Any, network: Network | None, alone: bool) -> None:
+    """``check_solver`` on a board that the solver supports."""
     settings = config.resolve(board, kind(jax.local_devices()[0]))
     program = jax.jit(function_of(solver, board, settings, network), compiler_options=compiler_options())
 
@@ -76,6 +90,21 @@ def check_solver(
     check_answers(run, board, complete, solver.stats, alone)
     nothing = jax.ShapeDtypeStruct((0, board.cells), np.uint8)
     _check_kinds(jax.eval_shape(program, nothing, as_key(0)), board, 0, solver.stats)
+
+
+def _check_refuses(solver: Solver, board: Board) -> None:
+    nothing, key = jax.ShapeDtypeStruct((0, board.cells), np.uint8), as_key(0)
+    try:
+        jax.eval_shape(function_of(solver, board, make_config(solver), None), nothing, key)
+    except ValueError:
+        return
+    require(False, f"the solver {solver.name} supports no constraints, but runs on a board that has some")
+
+
+@functools.cache
+def constrained() -> Board:
+    """The 4x4 board with a thermometer, a cage, and a pair of different cells."""
+    return Board.classic(4).with_(Chain((1, 6)), Cage((9, 10, 14), (8,)), Distinct((0, 7)))
 
 
 def function_of(

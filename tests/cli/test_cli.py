@@ -462,6 +462,10 @@ def test_help(capsys, command):
             ("solve", "-", "--network", "cube"),
             "the solver exact takes no network; those that do are guided-exact, iterative,",
         ),
+        (
+            ("solve", "1" + "." * 15, "--board", "4+anti-knight", "--solver", "annealing"),
+            "the solver annealing supports no boards with constraints; those that do are exact,",
+        ),
         (("solve", "-", "--solver", "iterative", "--sure", "0.4"), "sure must be above 0.5 and at most 1, not 0.4"),
         (("count", "-", "--network", "cube"), "unrecognized arguments: --network cube"),
         (("solve", "-", "--board", "7"), "--board: a side of 7 can't be cut into boxes"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxsudoku.core.board import MAX_SIDE, Board
+from jaxsudoku.core.constraints import Cage, Chain, Distinct
 
 pytestmark = pytest.mark.quick
 
@@ -27,6 +29,8 @@ EVERY_KIND = {
     "windoku": Board.windoku(),
     "windoku-16": Board.windoku(16),
     "windoku-25": Board.windoku(25),
+    "disjoint-6": Board.disjoint(6),
+    "diagonal+windoku": Board.named("diagonal+windoku"),
     "jigsaw": Board.jigsaw(JIGSAW_4),
 }
 
@@ -150,6 +154,7 @@ def test_houses_have_names():
     assert Board.windoku().house_names[27:] == ("window 1", "window 2", "window 3", "window 4")
     window, row, apart, broken, up = (5, 6, 9, 10), (0, 1, 2, 3), (0, 3, 12, 15), (1, 6, 11, 12), (3, 6, 9, 12)
     extra = (window, row, up, apart, broken)
+    assert Board.disjoint(6).house_names[18:] == tuple(f"disjoint group {number}" for number in range(1, 7))
     wanted = ("window 1", "extra house 1", "diagonal 1", "extra house 2", "extra house 3")
     assert Board(4, box=(2, 2), extra=extra).house_names[12:] == wanted
 
@@ -220,12 +225,27 @@ def test_a_jigsaw_has_the_regions_that_its_labels_name(labels):
         ("diagonal-16", Board.diagonal(16)),
         ("windoku", Board.windoku()),
         ("windoku-16", Board.windoku(16)),
+        ("disjoint", Board.disjoint()),
+        ("x", Board.diagonal()),
+        ("X-16", Board.diagonal(16)),
+        ("x+windoku", Board(9, box=(3, 3), extra=Board.diagonal().extra + Board.windoku().extra)),
+        ("2x8+x", Board(16, box=(2, 8), extra=Board.diagonal(16).extra)),
         ("jigsaw:aaabcabbccdbcddd", Board.jigsaw(JIGSAW_4)),
         ("jigsaw:aaab/cabb/ccdb/cddd", Board.jigsaw(JIGSAW_4)),
     ],
 )
 def test_named(name, board):
     assert Board.named(name) == board
+
+
+@every_kind
+def test_the_name_of_a_board_is_read_back(board):
+    assert Board.named(board.name) == board
+
+
+def test_a_board_without_a_name():
+    assert Board(4, box=(2, 2), extra=((0, 1, 2, 3),)).name is None
+    assert Board(4, regions=(1, 1, 0, 0) * 2 + (2, 2, 3, 3) * 2).name is None, "numbered in another order"
 
 
 def test_a_side_names_a_board():
@@ -245,7 +265,9 @@ def test_names_of_no_board(name):
 
 @settings(max_examples=40)
 @given(
-    st.from_regex(r"((classic|diagonal|windoku)-?)?[0-9]{0,3}", fullmatch=True)
+    st.from_regex(
+        r"((classic|diagonal|windoku)-?)?[0-9]{0,3}(\+(x|anti-king|cage|odd)(\(([0-9]|r[0-9]c[0-9]|,| ){0,9}\))?)?"
+    )
     | st.from_regex(r"[0-9]{1,2}x[0-9]{1,2}", fullmatch=True)
     | st.from_regex(r"jigsaw:[ab/]{0,9}", fullmatch=True)
     | st.text()
@@ -306,3 +328,19 @@ def test_any_text_names_a_board_or_is_refused(text):
 def test_what_is_no_board_says_why(make, cause):
     with pytest.raises(ValueError, match=cause):
         make()
+
+
+class Wordless(Distinct):
+    """A kind of a user, without a text."""
+
+    def text(self, side):
+        return None
+
+
+def test_boards_in_cards_are_the_same_boards():
+    plain = Board.diagonal(4)
+    assert set(plain.to_json()) == {"side", "box", "regions", "extra"}
+    for board in (plain, plain.with_(Chain((0, 1)), Cage((5, 6), (5,))), Board.jigsaw(JIGSAW_4)):
+        assert Board.of_json(json.loads(json.dumps(board.to_json()))) == board
+    with pytest.raises(ValueError, match=r"a file can't describe all constraints of .*: some have no text"):
+        plain.with_(Wordless((0, 1))).to_json()

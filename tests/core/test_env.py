@@ -13,6 +13,7 @@ import reference
 from jaxsudoku import compiler_options, draw, env
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.tuning import RULES
+from jaxsudoku.testing.solver import constrained
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 SIZE = 40
@@ -180,6 +181,39 @@ def test_a_position_may_end_once_no_digit_can_be_placed_anywhere():
 def choiceless(board, seen):
     """Whether an open cell has no digit that may be taken: bool[N]."""
     return np.array([((left.sum(axis=0) > 1) & ~choices(board, left).any(axis=0)).any() for left in seen])
+
+
+@pytest.mark.parametrize("rules", ["none", "singles"])
+def test_constraints_bound_moves_and_ends(rules):
+    """Random games: no move of a solution is illegal, and a game ends as solved with a solution, never with another."""
+    board, rng = constrained(), np.random.default_rng(0)
+    state = host(env.init, board, sparse(board), rules=rules)
+    solved = refuted = fewer = 0
+    for _ in range(board.cells):
+        _, _, placements, grids = host(look, board, state)
+        for lane in np.flatnonzero(~state.terminated):
+            found = np.array(reference.solutions(board, grids[lane], 99), np.uint8).reshape(-1, board.cells)
+            used = reference.candidates(board, found).any(axis=0) & (grids[lane] == 0)
+            assert not (used & ~placements[lane]).any()
+            by_houses = choices(board, reference.candidates(board, grids[lane : lane + 1])[0])
+            fewer += int((by_houses & ~placements[lane]).sum())
+        lanes = placements.reshape(SIZE, -1)
+        chosen = np.array([rng.choice(np.flatnonzero(row)) if row.any() else 0 for row in lanes], np.int32)
+        after = host(env.place, board, state, chosen, rules=rules)
+        grids = host(look, board, after)[3]
+        for lane in np.flatnonzero(~state.terminated & after.terminated):
+            if after.solved[lane]:
+                assert reference.is_solution(board, grids[lane])
+            solved, refuted = solved + int(after.solved[lane]), refuted + int(after.refuted[lane])
+        state = after
+    assert state.terminated.all() and solved and refuted and fewer
+
+
+def test_a_placement_that_a_constraint_excludes_is_illegal():
+    board = constrained()
+    state = host(env.init, board, np.zeros((SIZE, board.cells), np.uint8), rules="none")
+    largest_in_bulb = np.full(SIZE, 3 * board.cells + 1, np.int32)
+    assert host(env.place, board, state, largest_in_bulb, rules="none").refuted.all()
 
 
 def test_a_digit_that_is_there_already_is_illegal():

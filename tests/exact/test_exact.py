@@ -21,6 +21,8 @@ from jaxsudoku import compiler_options, exact, shipped
 from jaxsudoku.core import branching as branching_order
 from jaxsudoku.core import masks
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints import Cage, Chain, Distinct, Sum
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.exact import stack, weighted
 
@@ -101,6 +103,24 @@ def test_brute_force_agrees_on_any_puzzle(name, data):
     board, settings = SEARCHES[name]
     puzzle = data.draw(reference.puzzles(board))
     check(board, puzzle[None], search(board, puzzle[None], **settings), settings["limit"])
+
+
+#: Constraints that place digits in the same round, the cages of houses, and others that these digits may break.
+RELATED = (
+    (Chain((13, 14, 9), (), "not differ by 1"), Distinct((8, 2, 15))),
+    (Chain((12, 2, 8, 11), (), "not differ by 1"),),
+    (Chain((13, 14, 9), (), "differ by 1"), Distinct((8, 2, 15)), Sum((0, 11), (4,))),
+)
+
+
+@pytest.mark.parametrize("restart", ["never", 20])
+def test_constraints_hold_for_the_digits_of_the_last_round(restart):
+    every = np.array(reference.solutions(FOUR, [0] * 16, 288))
+    held = [np.all([one.holds(every[:, one.cells].T, one.numbers, 4) for one in own], axis=0).sum() for own in RELATED]
+    cages = tuple(Cage(house, (10,)) for house in FOUR.houses)
+    clues = Clues.of([(*own, *cages) for own in RELATED], FOUR)
+    found = kernel(FOUR, lanes=32, restart=restart, **WEAK)(np.zeros((3, FOUR.cells), np.uint8), clues=clues)
+    np.testing.assert_array_equal(found.counts, held)
 
 
 @pytest.mark.slow

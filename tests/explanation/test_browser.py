@@ -15,6 +15,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import constrained
 import numpy as np
 import pytest
 
@@ -53,6 +54,14 @@ def steps() -> js.Explanation:
     return js.explain(js.load("9x9-hard")[PUZZLE])
 
 
+def clues() -> list[js.constraints.Constraint]:
+    """Constraints with numbers and signs on edges, on corners and outside the board."""
+    added = [js.constraints.sandwich(range(6), 5, side=6), js.constraints.futoshiki(["r6c3 r6c4"], side=6)]
+    added += [js.constraints.little_killer("r6c2 r5c3 r4c4 r3c5 r2c6", 17, side=6), js.constraints.odd("r6c1", side=6)]
+    added += [js.constraints.quadruple("r2c2 r2c3 r3c2 r3c3", [1, 2, 4], side=6), js.constraints.anti_king(6)]
+    return [one for constraints in added for one in constraints]
+
+
 @functools.cache
 def page() -> str:
     """The pictures of steps, of boards with many candidates, and of a strategy."""
@@ -60,8 +69,9 @@ def page() -> str:
     shown = "".join(step._repr_html_() for step in steps())
     wide = [js.picture(js.load(f"{side}x{side}")[0], candidates=True).svg for side in (6, 16, 25)]
     windows = js.picture(js.load("windoku-9x9")[0], js.Board.windoku(), candidates=True).svg
+    caged = js.picture("." * 36, constrained.SIX[0].with_(clues()), candidates=True, labels=True).svg
     tree = mm.build(mm.PegGame(2, 4), "minimax").picture(3).svg
-    return f"<!doctype html><body>{shown}{''.join(wide)}{windows}{tree}{MEASURE}</body>"
+    return f"<!doctype html><body>{shown}{''.join(wide)}{windows}{caged}{tree}{MEASURE}</body>"
 
 
 @functools.cache

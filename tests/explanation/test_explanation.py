@@ -535,7 +535,7 @@ def test_boards_without_boxes_leave_out_what_needs_them():
     assert not list(findings(view, "hidden-single-in-region"))
     assert next(findings(view, "full-house")).place == ((3, 3),)
     absent = [technique.name for technique in TECHNIQUES[:8] if not fits(technique, LATIN)]
-    assert absent == ["hidden-single-in-region", "pointing", "claiming"]
+    assert absent == ["hidden-single-in-region", "constraint", "pointing", "claiming"]
 
 
 def test_a_view_keeps_a_set_of_cells_in_an_integer():

@@ -486,7 +486,6 @@ def test_a_table_without_puzzles_is_told_by_its_names(text):
         (b"/annex/objects/SHA256E-s5--ab\n", "a git-annex pointer"),
         (b"\n<!DOCTYPE html>\n<html>\n", "a web page"),
         (b'<?xml version="1.0"?>\n<grid/>\n', "XML"),
-        (b"SumoCueV1=0+0J0\n", "SumoCue's format"),
         (b"p cnf 3 2\n1 2 0\n", "SAT"),
         (b"%PDF-1.4\n", "a PDF document"),
         ("12..\n".encode("utf-16-le"), "UTF-16 or UTF-32 text"),

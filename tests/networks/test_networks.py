@@ -528,6 +528,16 @@ def test_a_network_for_any_board_takes_another_one(tmp_path):
     assert js.load_network(path).board == FOUR
 
 
+def test_a_network_takes_its_board_with_constraints(tmp_path):
+    ruled = FOUR.with_(js.constraints.thermometer("r1c1 r1c2 r2c3", side=4))
+    network = networks.for_board(made("cell_cnn"), ruled)
+    path = js.save_network(network, tmp_path / "net")
+    assert js.load_network(path).board == ruled
+    assert js.load_network(path, board=FOUR).board == FOUR
+    with pytest.raises(ValueError, match="the network cell_cnn is for a board of 4x4 .* thermometer, not for one"):
+        networks.for_board(network, js.Board.diagonal(4))
+
+
 def test_another_board_is_refused(saved):
     _, path = saved
     assert js.load_network(path, board=js.Board.classic(4)).board == FOUR

@@ -42,7 +42,14 @@ WITHOUT_JAX = (
     *(f"runtime.{name}" for name in ("arrays", "escapes", "files", "forks", "locks", "part_folder", "settings")),
     *("runtime.folder_files", "runtime.suggestions", "runtime.urls"),
     "runtime.terminal",
-    *(f"core.{name}" for name in ("board", "drawing", "host_rules", "house_tables", "status", "tuning")),
+    *(
+        f"core.{name}"
+        for name in ("board", "drawing", "extra_houses", "host_rules", "house_tables", "status", "tuning")
+    ),
+    *(
+        f"core.constraints.{name}"
+        for name in ("automata", "base", "chains", "digits", "lines", "outside", "sums", "texts", "variants")
+    ),
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
     *("io", "pictures", "shipped", "explanation", "cli"),
     *("solvers", "solvers.guided_config", "solvers.tree", "solvers.textbook", "solvers.population"),

@@ -23,6 +23,7 @@ import reference
 from random_networks import random_network
 
 import jaxsudoku as js
+from jaxsudoku.generation import random_clues
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
 WINDOKU = js.Board.windoku()
@@ -692,3 +693,25 @@ def test_the_steps_of_the_largest_loop_are_counted(script):
     assert count(function, 14) == 7
     with pytest.raises(ValueError, match="no loop"):
         count(jnp.sin, 1.0)
+
+
+# ---------------------------------------------------------------------- variants
+
+
+@pytest.mark.parametrize("name", ["killer", "thermometer", "kropki", "arrow"])
+def test_rules_of_variants_are_checked_by_numpy(script, name):
+    board, rng = js.Board.classic(), np.random.default_rng(2)
+    grids = np.array([1 + rng.permutation(9)[reference.pattern(board) - 1] for _ in range(8)], np.uint8)
+    drawn, good = random_clues.VARIANTS[name].draw(grids, board, random_clues.Seeds(np.arange(8)))
+    clues = js.Clues.of_entries(8, board.cells, drawn)
+    satisfied = script("variants").satisfied
+    assert satisfied(name, clues, grids).all()
+    other = grids % 9 + 1  # every house is right, but hardly a sum or an order
+    assert not satisfied(name, clues, other)[good].any()
+
+
+def test_cells_a_knights_move_apart_are_checked_by_numpy(script):
+    satisfied = script("variants").satisfied
+    grid = reference.pattern(js.Board.classic())
+    exchanged = grid.reshape(9, 9)[[1, 0, *range(2, 9)]].reshape(81)
+    assert satisfied("anti-knight", None, np.array([grid, exchanged])).tolist() == [True, False]

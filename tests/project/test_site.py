@@ -21,6 +21,8 @@ from types import ModuleType
 import pytest
 from browser import BROWSER, page_of
 
+from jaxsudoku.pictures.constraints import NAMES
+
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 #: Pages that a reader opens first.
@@ -88,7 +90,7 @@ def test_first_pages_open_with_a_picture(name):
 
 
 def test_every_picture_is_drawn_by_the_script_and_shown_on_a_page(diagrams):
-    files = {file.stem for file in IMAGES.glob("*.svg")}
+    files = {file.relative_to(IMAGES).with_suffix("").as_posix() for file in IMAGES.rglob("*.svg")}
     assert files == set(diagrams.DIAGRAMS)
     shown: set[Path] = set()
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]:
@@ -97,7 +99,18 @@ def test_every_picture_is_drawn_by_the_script_and_shown_on_a_page(diagrams):
     assert sum(file.stat().st_size for file in IMAGES.rglob("*") if file.is_file()) < 3e6
 
 
-@pytest.mark.parametrize("name", ["planes", "folding", "stack", "groups", "throughput", "accuracy"])
+def test_the_page_of_variants_shows_every_symbol(diagrams):
+    boards = [diagrams.board_of(call) for _, call in diagrams.variants()]
+    assert {symbol.name for board in boards for symbol in board.symbols} == {*NAMES} - {"line"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("planes", "folding", "stack", "groups", "throughput", "accuracy"),
+        *("variants/killer", "variants/anti-knight", "variants/x-sum", "variants/windoku"),
+    ],
+)
 def test_pictures_are_those_of_the_script(name, diagrams):
     if not (ROOT / ".git").exists():
         pytest.skip("figures are in the checkout alone")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import jaxsudoku as js
 from jaxsudoku import solvers
+from jaxsudoku.core.constraints import Cage, Chain, Distinct
 from jaxsudoku.engine.solution import Status
 from jaxsudoku.runtime.random import as_key
 from jaxsudoku.solvers import population
@@ -23,7 +24,8 @@ from jaxsudoku.solvers.queue import Start
 
 FOUR = reference.SMALL["4x4"]
 FIVE = reference.SMALL["jigsaw-5"]
-BOARDS = {"jigsaw-5": FIVE, "diagonal-4": reference.SMALL["diagonal-4"]}
+RULED = reference.SMALL["diagonal-4"].with_(Chain((1, 6, 11)), Cage((9, 10, 14), (8,)), Distinct((0, 7)), Chain((2, 7)))
+BOARDS = {"jigsaw-5": FIVE, "constrained": RULED}
 SIZE = 24
 
 BY_BOARD = pytest.mark.parametrize("board", BOARDS.values(), ids=BOARDS)
@@ -39,8 +41,9 @@ def givens_of(board, seed, size=SIZE, share=0.4):
 
 
 def missing(board, grid):
-    """The digits that rows, columns and extra houses miss: those that they repeat, as boxes are right."""
-    return reference.repeats(board, grid)
+    """The digits that lines miss (those that they repeat, as boxes are right), and the constraints that are broken."""
+    broken = [not one.holds(grid[list(one.cells)].astype(int), one.numbers, board.side) for one in board.constraints]
+    return reference.repeats(board, grid) + sum(map(bool, broken))
 
 
 def keeps_boxes(board, grid, puzzle):

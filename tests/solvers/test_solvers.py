@@ -23,11 +23,20 @@ from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact import weighted
 from jaxsudoku.generation import GenerateConfig
 from jaxsudoku.runtime.random import as_key
-from jaxsudoku.testing.solver import check_answers, function_of
+from jaxsudoku.testing.solver import check_answers, constrained, function_of
 
 BOARDS = {name: reference.SMALL[name] for name in ("4x4", "2x3", "jigsaw-5")}
 
 FOUR = BOARDS["4x4"]
+
+#: Rules of all kinds: orders and sums, which give digits away, and different cells, on a board where knights are too.
+SIX = Board.classic(6).with_(
+    js.constraints.anti_knight(side=6),
+    js.constraints.thermometer("r1c1 r1c2 r2c3", side=6),
+    js.constraints.killer([("r5c5 r5c6 r6c6", 10)], side=6),
+)
+
+BOARDS |= {"constrained-4": constrained(), "constrained-6": SIX}
 
 #: Settings with which a solver is compiled in little time, by the name of the solver.
 SMALL_SETTINGS = {
@@ -57,7 +66,7 @@ LARGER_SETTINGS = {
 
 
 def settings_of(name, board):
-    options = SMALL_SETTINGS[name] | ({} if board == FOUR else LARGER_SETTINGS.get(name, {}))
+    options = SMALL_SETTINGS[name] | ({} if board.side == 4 else LARGER_SETTINGS.get(name, {}))
     return solvers.make_config(solvers.get(name), **options)
 
 
@@ -81,20 +90,22 @@ NOT_QUICK = ("mcgs", "evosax")
 
 
 def case(name, board_name):
-    """A solver and its board; all but the 4x4 are slow."""
-    marks = able(name) + [pytest.mark.slow] * (board_name != "4x4") + [pytest.mark.quick] * (name not in NOT_QUICK)
+    """A solver and its board; one board of 4x4 is not slow, that with constraints if the solver supports them."""
+    fast = "constrained-4" if solvers.get(name).constraints else "4x4"
+    marks = able(name) + [pytest.mark.slow] * (board_name != fast) + [pytest.mark.quick] * (name not in NOT_QUICK)
     return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
 
 
-#: Solvers on the 4x4, and some of each kind on another board: those whose code is theirs alone.
+#: Solvers on boards of 4x4, and some of each kind on another board: those whose code is theirs alone.
 CASES = [
-    *(case(name, "4x4") for name in solvers.SOLVERS if name not in SELDOM),
+    *(case(name, four) for four in ("4x4", "constrained-4") for name in solvers.SOLVERS if name not in SELDOM),
+    *(case(name, "constrained-6") for name in ("exact", "iterative", "gumbel", "mcgs", "elimination", "hill-climbing")),
     *(case(name, "2x3") for name in ("exact", "iterative", "gumbel", "depth-first")),
     *(case(name, "jigsaw-5") for name in ("guided-exact", "mcts", "annealing", "evolution")),
 ]
 
 #: Some that are compiled for a single puzzle too.
-ALONE = [("exact", FOUR), ("depth-first", BOARDS["2x3"]), ("annealing", BOARDS["jigsaw-5"])]
+ALONE = [("exact", BOARDS["constrained-4"]), ("depth-first", BOARDS["2x3"]), ("annealing", BOARDS["jigsaw-5"])]
 
 
 @pytest.mark.quick
@@ -314,7 +325,7 @@ def test_settings_that_suit_the_board():
 def test_settings_reach_the_search(monkeypatch):
     asked = []
 
-    def search(plan, puzzles, seeds, excluded):
+    def search(plan, puzzles, seeds, excluded, clues):
         asked.append((plan.limit, plan.config, seeds))
         return exact.SearchResult(puzzles, *(puzzles[:, 0].astype(np.int32),) * 3)
 
@@ -384,3 +395,27 @@ def test_a_solver_of_a_user_passes():
 def test_a_wrong_solver_is_found(fault, words):
     with pytest.raises(AssertionError, match=words):
         check_answers(lambda puzzles, seed=0: by_brute_force(puzzles, fault), FOUR, complete=True)
+
+
+def test_a_solver_that_ignores_constraints_is_found():
+    with pytest.raises(AssertionError, match="SOLVED by a grid that is not a solution|is SOLVED, not UNSATISFIABLE"):
+        check_answers(lambda puzzles, seed=0: by_brute_force(puzzles), constrained(), complete=True)
+
+
+# ---------------------------------------------------------------------- constraints that a solver does not support
+
+
+@pytest.mark.quick
+def test_a_solver_without_constraints_refuses_them_before_it_runs():
+    words = "the solver annealing supports no boards with constraints; those that do are exact, "
+    with pytest.raises(ValueError, match=words):
+        js.solve(np.zeros(16, np.uint8), constrained(), solver="annealing")
+    with pytest.raises(ValueError, match=words):
+        jax.eval_shape(function_of(solvers.get("annealing"), constrained(), None, None), np.zeros((1, 16)), as_key(0))
+
+
+@pytest.mark.quick
+def test_a_solver_without_clues_refuses_them_before_it_runs():
+    words = "the solver mcts supports no clues, which are constraints of single puzzles: use exact, or put"
+    with pytest.raises(ValueError, match=words):
+        js.solve(np.zeros((1, 16), np.uint8), FOUR, clues=[constrained().constraints], solver="mcts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping
 
+import constrained
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,7 +50,15 @@ WINGS = (
 )
 
 #: Techniques for which the smaller board is too small, and two that make use of regular houses.
-WIDE = (*(technique.name for technique in TECHNIQUES if not fits(technique, SIX)), "w-wing", "unique-rectangle")
+WIDE = (
+    *(technique.name for technique in TECHNIQUES if not fits(technique, SIX) and fits(technique, EIGHT)),
+    *("w-wing", "unique-rectangle"),
+)
+
+#: A board with cages and thermometers.
+CAGED = constrained.SIX[0]
+#: The techniques that apply constraints.
+CONSTRAINED = ("constraint", "forcing-chain", "forcing-chain-with-locked-candidates")
 
 #: Techniques that find more on planes where simpler ones are at work: a pattern there may be degenerate.
 LAST = ("w-wing", "almost-locked-sets", "als-chain")
@@ -58,7 +67,7 @@ LAST = ("w-wing", "almost-locked-sets", "als-chain")
 @functools.cache
 def compiled(board: Board):
     """Finds what the n-th technique of a kind places or removes, in positions given as cubes: bool[B, side, cells]."""
-    names = WIDE if board == EIGHT else NUMBERS
+    names = {EIGHT: WIDE, CAGED: CONSTRAINED}.get(board, tuple(NUMBERS))
     usable = [technique for technique in TECHNIQUES if technique.name in names and fits(technique, board)]
     own = [[technique for technique in usable if technique.kind is kind] for kind in Kind]
     own = [techniques for techniques in own if techniques]
@@ -144,11 +153,11 @@ def chosen(name: str, found: list[tuple[View, int]], count: int) -> list[View]:
 
 
 @functools.cache
-def made_up(board: Board, count: int) -> list[tuple[View, np.ndarray]]:
-    """Positions with no singles, and a solution of each: its candidates, and others at random."""
+def made_up(board: Board, count: int, grid: str = "") -> list[tuple[View, np.ndarray]]:
+    """Positions with no singles, and a solution of each, ``grid`` or any: its candidates, and others at random."""
     rng, made = np.random.default_rng(4), []
     for number in range(count):
-        solution = np.array(solutions(board, [0] * board.cells, 1, rng)[0]) - 1
+        solution = np.array([*map(int, grid)] if grid else solutions(board, [0] * board.cells, 1, rng)[0]) - 1
         cube = rng.random((board.side, board.cells)) < (0.1, 0.25)[number % 2]
         cube[solution, np.arange(board.cells)] = True
         groups = [(slice(None), cell) for cell in range(board.cells)]
@@ -164,7 +173,10 @@ def made_up(board: Board, count: int) -> list[tuple[View, np.ndarray]]:
 
 @pytest.mark.parametrize(
     ("puzzles", "name"),
-    [*(("diagonal-6x6", name) for name in NUMBERS if name not in WIDE[:3]), *(("8x8", name) for name in WIDE)],
+    [
+        *(("diagonal-6x6", technique.name) for technique in TECHNIQUES if fits(technique, SIX)),
+        *(("8x8", name) for name in WIDE),
+    ],
 )
 def test_planes_find_what_plain_python_finds(puzzles, name):
     views = chosen(name, met(puzzles, 12), 40)
@@ -173,6 +185,17 @@ def test_planes_find_what_plain_python_finds(puzzles, name):
     wanted = [in_python(name, view) for view in views]
     assert sum(map(bool, wanted)) > (2 if (puzzles, name) != ("diagonal-6x6", "unique-rectangle") else 0)
     assert on_planes(name, views) == wanted
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_planes_find_what_constraints_exclude_in_plain_python(name):
+    made = made_up(CAGED, 32, constrained.SIX[1])
+    wanted = [in_python(name, view) for view, _ in made]
+    assert sum(map(bool, wanted)) > 16
+    assert all(
+        solution[cell] != digit for (_, solution), found in zip(made, wanted, strict=True) for digit, cell in found
+    )
+    assert on_planes(name, [view for view, _ in made]) == wanted
 
 
 def test_made_up_positions_keep_their_solutions():
@@ -297,6 +320,18 @@ def keep_solutions(left: np.ndarray, solved: np.ndarray, grids: np.ndarray) -> N
     """No candidate of a solution was removed, and all others were where the puzzle is solved."""
     assert np.take_along_axis(left, grids[:, None].astype(int) - 1, axis=1).all()
     assert (left[solved].sum(axis=1) == 1).all()
+
+
+def test_a_climb_with_constraints_ends_as_plain_python_does():
+    names = (*FEW[:4], "constraint", "pointing", "claiming", "naked-pair")
+    solution = np.array([*map(int, constrained.SIX[1])], np.uint8)
+    rng = np.random.default_rng(7)
+    puzzles = np.where(rng.random((4, 36)) < np.array([[0], [0.1], [0.3], [0.8]]), solution, 0).astype(np.uint8)
+    hardest, solved, left = climbed(CAGED, puzzles, names)
+    ways = positions(CAGED, puzzles, names)
+    np.testing.assert_array_equal(hardest, [max(number for _, number in way if number is not None) for way in ways])
+    assert solved.all() and TECHNIQUES[hardest[0]].name == "naked-pair"
+    keep_solutions(left, solved, np.tile(solution, (4, 1)))
 
 
 def test_a_climb_does_not_depend_on_the_batch():

@@ -71,7 +71,7 @@ class Chains(NamedTuple):
 
 
 def annealing(board: Board, puzzles: Array, key: Array, config: AnnealingConfig, /) -> Solution:
-    """Simulated annealing or replica exchange.
+    """Simulated annealing or replica exchange; for boards without constraints.
 
     Pure; jit it with ``board`` and ``config`` static.
 

@@ -78,7 +78,7 @@ def best_first_swaps(board: Board, puzzles: Array, key: Array, config: BestFirst
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids explored, including the initial one; ``errors`` int32[N] the
-      digits missing from lines of the best grid.
+      errors of the best grid, see ``boxes``.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record

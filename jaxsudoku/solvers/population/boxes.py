@@ -1,8 +1,8 @@
 """Complete grids whose boxes are permutations: the representation of all population solvers.
 
 A grid keeps the givens and holds every digit once in every box; its error is the number of digits missing from its
-other houses, the lines. A neighbour is the grid with two free cells of a box swapped. On a jigsaw board the regions are
-the boxes.
+other houses, the lines, plus the number of broken constraints of the board. A neighbour is the grid with two free cells
+of a box swapped. On a jigsaw board the regions are the boxes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.pruning import broken
 from jaxsudoku.core.masks import digit_masks
 from jaxsudoku.core.planes import any_of
 from jaxsudoku.runtime.operations import fence
@@ -85,8 +86,13 @@ def most_in_a_line(board: Board) -> int:
     return max(len(set(box_of(board)[line].tolist())) for line in lines(board))
 
 
+def most_errors(board: Board) -> int:
+    """An error that no grid exceeds."""
+    return lines(board).size + len(board.constraints)
+
+
 def errors(board: Board, grids: Array) -> Array:
-    """The number of digits missing from lines, summed over all lines; 0 where a grid is solved.
+    """The number of digits missing from lines, summed over all lines, and of broken constraints; 0 where it is solved.
 
     Args:
       board: the board.
@@ -97,4 +103,5 @@ def errors(board: Board, grids: Array) -> Array:
     """
     bits = fence(digit_masks(grids, board.side))
     held = fence(any_of([bits[:, column] for column in lines(board).T]))
-    return lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=(0, 1), dtype=jnp.int32)
+    missing: Array = lines(board).size - lax.population_count(held).astype(jnp.int32).sum(axis=(0, 1), dtype=jnp.int32)
+    return missing + broken(board, jnp.moveaxis(grids, 0, -1)) if board.constraints else missing

@@ -19,12 +19,13 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.pruning import broken
 from jaxsudoku.engine.solution import Solution
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.solvers.queue import Answer, Method, Start, run, saturating_add
 
-from .boxes import ERRORS, box_of, errors, full_grids, lines, pairs
+from .boxes import ERRORS, box_of, errors, full_grids, lines, most_errors, pairs
 from .population_config import EvolutionConfig
 from .random_keys import decoded
 
@@ -100,7 +101,7 @@ def method(board: Board, config: EvolutionConfig) -> Method[Hives]:
             error=many,
             age=many + config.lifetime,
             best=start.grids,
-            least=none + lines(board).size,
+            least=none + most_errors(board),
             epoch=none,
             restart=none,
             iterations=none + 1,
@@ -169,12 +170,14 @@ def _work(board: Board, hives: Hives, seeds: Array, mistakes: float, printed: bo
     number = jnp.take_along_axis(hives.swaps, chosen.astype(jnp.int32), axis=1)
     cells = jnp.asarray(table.cells)[number]
     digits = jnp.take_along_axis(hives.grids, cells, axis=2)
-    rise = _rise(board, hives.grids, number, digits)
-    taken = (rise < 0) | ((_draw(seeds, _TAKE, workers) >> 8) < np.uint32(mistakes * 2**24))
-    taken &= hives.choices[:, None] > 0
     cell = np.arange(board.cells, dtype=np.int32)
     swapped = jnp.where(cell == cells[..., :1], digits[..., 1:], hives.grids)
     swapped = jnp.where(cell == cells[..., 1:], digits[..., :1], swapped)
+    rise = _rise(board, hives.grids, number, digits)
+    if board.constraints:
+        rise += broken(board, swapped) - broken(board, hives.grids)
+    taken = (rise < 0) | ((_draw(seeds, _TAKE, workers) >> 8) < np.uint32(mistakes * 2**24))
+    taken &= hives.choices[:, None] > 0
     return hives._replace(
         grids=jnp.where(taken[..., None], swapped, hives.grids),
         error=hives.error + jnp.where(taken, rise, 0),
@@ -183,7 +186,7 @@ def _work(board: Board, hives: Hives, seeds: Array, mistakes: float, printed: bo
 
 
 def _rise(board: Board, grids: Array, number: Array, digits: Array) -> Array:
-    """The rise of the error, int32[K, m], if pairs of cells int32[K, m] with digits uint8[K, m, 2] are swapped."""
+    """The rise of the error in lines, int32[K, m], by swaps of pairs int32[K, m] with digits uint8[K, m, 2]."""
     changed = pairs(board).lines
     slots = changed.shape[1]
     used = changed < len(lines(board))

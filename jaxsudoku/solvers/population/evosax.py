@@ -1,8 +1,8 @@
 """Baselines on random keys: evosax's differential evolution, particle swarm and genetic algorithm, and fireflies.
 
-A member of a population is a vector of ``random_keys``; its fitness is the number of digits missing from the lines of
-the decoded grid. Nothing is tuned. evosax is an optional dependency, imported on first use; it has no firefly
-algorithm, which is implemented here.
+A member of a population is a vector of ``random_keys``; its fitness is the error of the decoded grid, see ``boxes``.
+Nothing is tuned. evosax is an optional dependency, imported on first use; it has no firefly algorithm, which is
+implemented here.
 
 Lange (2022), evosax: JAX-based evolution strategies; Storn and Price (1997), differential evolution; Kennedy and
 Eberhart (1995), particle swarm; Such et al. (2017), a genetic algorithm.
@@ -80,7 +80,7 @@ def evosax(board: Board, puzzles: Array, key: Array, config: EvosaxConfig, /) ->
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: every member in every generation; ``errors``
-      int32[N] the digits missing from lines of the best grid.
+      int32[N] the errors of the best grid, see ``boxes``.
 
     Raises:
       ImportError: evosax is not installed; the message names the extra.

@@ -62,7 +62,7 @@ def hill_climbing(board: Board, puzzles: Array, key: Array, config: HillClimbing
 
     Returns:
       A ``Solution``. ``iterations`` int32[N] are the grids evaluated: initial grids, and the neighbours of every grid
-      on the way; ``errors`` int32[N] the digits missing from lines of the best grid.
+      on the way; ``errors`` int32[N] the errors of the best grid, see ``boxes``.
     """
     return run(
         method(board, config), board, puzzles, key, rules=config.rules, lanes=config.lanes or 1, record=config.record

@@ -3,7 +3,7 @@
 Digits are bits of masks (``jaxsudoku.core.masks``). Two masks of every line give the change of the error for any single
 swap: the digits that the line holds once (lost if the swap removes one) and the digits that it lacks (gained if the
 swap adds one). Three swaps may affect the same line, so for them each line is recombined from the digits that its
-boxes contribute, before and after.
+boxes contribute, before and after. The constraints of the board are counted again for each neighbour.
 
 Grids are uint8[cells, K]: the batch is the last axis.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -19,12 +20,13 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.pruning import broken
 from jaxsudoku.core.masks import all_digits, digit_masks
 from jaxsudoku.core.planes import any_of, ones_and_twos, slices
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 
-from .boxes import box_of, boxes, lines, pairs
+from .boxes import box_of, boxes, lines, most_errors, pairs
 
 #: Swaps in a triple.
 TRIPLE = 3
@@ -67,7 +69,10 @@ def best_swap(board: Board, grids: Array, free: Array, seeds: Array) -> Best:
 
 
 def rises(board: Board, grids: Array) -> Array:
-    """The rise of the error for each pair in ``boxes.pairs``, including given cells: int8[pairs, K]."""
+    """The rise of the error for each pair in ``boxes.pairs``, including given cells: int8[pairs, K].
+
+    On a board with constraints int32.
+    """
     cells, changed = pairs(board)
     bits = digit_masks(grids, board.side)
     ones, twos = ones_and_twos(slices(bits[:, lines(board)], 2))  # [limbs, lines, K]
@@ -80,7 +85,17 @@ def rises(board: Board, grids: Array) -> Array:
         going, coming = (first, second) if slot < changed.shape[1] // 2 else (second, first)
         lost, won = (any_of(slices(shared, 0)) != 0 for shared in (once[:, line] & going, none[:, line] & coming))
         total += lost.astype(jnp.int8) - won.astype(jnp.int8)
+    if board.constraints:
+        swapped = np.tile(np.arange(board.cells, dtype=np.int32), (len(cells), 1))
+        np.put_along_axis(swapped, cells, cells[:, ::-1], axis=1)
+        total = total + _further_broken(board, grids, lambda source: grids[source], swapped)
     return total
+
+
+def _further_broken(board: Board, grids: Array, neighbour: Callable[[Array], Array], which: np.ndarray) -> Array:
+    """The rise of the number of broken constraints for the neighbours of each row of ``which``: int32[N, K]."""
+    after = lax.map(lambda one: broken(board, neighbour(one).T), jnp.asarray(which))
+    return after - broken(board, grids.T)
 
 
 def best_triple(board: Board, grids: Array, free: Array, seeds: Array, size: int) -> Best:
@@ -113,10 +128,16 @@ def _best_of_draw(board: Board, grids: Array, free: Array, seeds: Array, threes:
     before = any_of(slices(old, 2))[:, parts.lines]
     lost = fence(_count(before) - _count(held))
     rise = functools.reduce(jnp.add, (lost[of_line] for of_line in parts.of_threes[: len(threes)].T))
+
+    def changed(three: Array) -> Array:
+        """The grids with the swaps of three boxes int32[*k, 3]; k is K, or nothing for the same boxes in all grids."""
+        return jnp.where((three == box_of(board)[:, None, None]).any(axis=-1), swapped, grids)
+
+    if board.constraints:
+        rise = rise + _further_broken(board, grids, changed, threes)
     allowed = able[threes].all(axis=1)
     number, rise = _least(board, rise, allowed, mix(seeds ^ _TIES))
-    chosen = (jnp.asarray(threes)[number] == box_of(board)[:, None, None]).any(axis=-1)
-    return Best(jnp.where(chosen, swapped, grids), rise, allowed.sum(axis=0, dtype=jnp.int32))
+    return Best(changed(jnp.asarray(threes)[number]), rise, allowed.sum(axis=0, dtype=jnp.int32))
 
 
 def _brought(board: Board, grids: Array, cells: np.ndarray) -> Array:
@@ -159,7 +180,7 @@ def _least(board: Board, rise: Array, allowed: Array, seeds: Array) -> tuple[Arr
     lots = (mix(seeds + number * APART) & ~low) | number
     lot = jnp.where(rise == least, lots, _ALL).min(axis=0) & low
     none = least == jnp.iinfo(rise.dtype).max
-    return jnp.where(none, 0, lot).astype(jnp.int32), jnp.where(none, lines(board).size, least.astype(jnp.int32))
+    return jnp.where(none, 0, lot).astype(jnp.int32), jnp.where(none, most_errors(board), least.astype(jnp.int32))
 
 
 # ---------------------------------------------------------------------- tables

@@ -15,7 +15,6 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import (
     GROUP,
     any_of,
@@ -27,7 +26,7 @@ from jaxsudoku.core.planes import (
     slices,
     unpack_lanes,
 )
-from jaxsudoku.core.propagation import settle, singles
+from jaxsudoku.core.propagation import legal, settle
 from jaxsudoku.runtime.operations import fence
 
 #: Greater than any rank.
@@ -39,7 +38,7 @@ class Inspection(NamedTuple):
 
     Attributes:
       nodes: uint32[K, words], the nodes.
-      legal: uint32[K, words], placements in empty cells that clash with no filled cell.
+      legal: uint32[K, words], placements in empty cells that neither a filled cell nor a constraint excludes.
       filled: uint32[K, words], the placements of filled cells.
       empty: bool[K, cells], the cells that are not filled.
       counts: uint32[K, cells], the number of legal digits of each cell.
@@ -63,17 +62,17 @@ def inspect(board: Board, nodes: Array, rules: str) -> Inspection:
     planes, dead, solved = settle(planes, board, rules)
     filled = fence(exactly_one(slices(planes, 0)))
     # rules leave no candidate that clashes
-    free = singles(Planes(board), planes, hidden=False) if rules == "none" else planes
-    legal = fence(free & ~filled[None])
+    free = legal(planes, board) if rules == "none" else planes
+    choices = fence(free & ~filled[None])
     counts = any_of(
-        [unpack_cells(board, bits).astype(jnp.uint32) << at for at, bits in enumerate(count_planes(slices(legal, 0)))]
+        [unpack_cells(board, bits).astype(jnp.uint32) << at for at, bits in enumerate(count_planes(slices(choices, 0)))]
     )
 
     def packed(planes: Array) -> Array:
         return planes_to_nodes(fence(planes), board).T
 
     empty = unpack_cells(board, ~filled)
-    parts = packed(planes), packed(legal), packed(planes & filled[None]), empty, counts
+    parts = packed(planes), packed(choices), packed(planes & filled[None]), empty, counts
     return Inspection(*(part[:size] for part in (*parts, unpack_lanes(dead), unpack_lanes(solved))))
 
 

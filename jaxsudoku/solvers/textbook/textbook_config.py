@@ -38,7 +38,8 @@ class DepthFirstConfig(SolverConfig):
       actions: a node's children: the legal digits of the first empty cell (cell), or of every empty cell (any). With
         any each grid is explored once although many paths lead to it, and a budget is required.
       rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the ones
-        before it. With none a digit is legal if it clashes with no filled cell.
+        before it. With none a digit is legal if it clashes with no filled cell and no constraint
+        excludes it.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       lanes: puzzles searched together; None suits the machine.
     """
@@ -73,7 +74,8 @@ class BestFirstConfig(SolverConfig):
       actions: a node's children: the legal digits of its most constrained cell (cell), or of every empty cell (any).
         With any each grid is explored once although many paths lead to it, and a budget is required.
       rules: rules applied at every node until nothing changes: none, naked, singles or locked, each including the ones
-        before it. With none a digit is legal if it clashes with no filled cell.
+        before it. With none a digit is legal if it clashes with no filled cell and no constraint
+        excludes it.
       budget: nodes explored after which a puzzle is left UNSOLVED; None for no limit.
       room: capacity of a puzzle's frontier in nodes; a puzzle whose frontier overflows is left UNSOLVED.
       lanes: puzzles searched together; None suits the machine.

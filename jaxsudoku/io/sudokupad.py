@@ -1,0 +1,143 @@
+"""SudokuPad's JSON (SCL): its givens, regions, and cages with a total or with different digits.
+
+SudokuPad draws puzzles, and its lines, arrows and shapes do not say what they mean. So a puzzle that has any is refused
+by their name; f-puzzles' JSON, which SudokuPad takes too, says it. Rows and columns count from 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints import variants
+from jaxsudoku.core.constraints.base import Constraint
+from jaxsudoku.core.constraints.sums import Sum
+from jaxsudoku.core.constraints.variants import cells_of
+
+from .variant import VariantPuzzle, board_of_regions
+
+#: Keys without a rule.
+_PLAIN = {"id", "cellSize", "metadata", "settings", "cells", "regions", "cages", "foglight", "triggereffect"}
+#: Keys of drawings.
+_DRAWN = ("lines", "arrows", "overlays", "underlays")
+_GLOBAL = {"antiknight": variants.anti_knight, "antiking": variants.anti_king}
+_CAGE_KEYS = {"cells", "value", "sum", "unique", "hidden", "type", "style", "fontC", "outlineC", "borderColor"}
+#: Texts that SudokuPad stores as cages without cells.
+_TEXTS = ("title", "author", "rules", "solution", "msgcorrect", "source")
+
+
+def is_sudokupad(value: Any) -> bool:
+    """Whether a JSON value is an object of SudokuPad; it may be malformed."""
+    return (
+        isinstance(value, dict) and isinstance(value.get("cells"), list) and bool({"regions", "cages"} & value.keys())
+    )
+
+
+def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
+    """The puzzle of an object of SudokuPad.
+
+    Raises:
+      ValueError: it is malformed, or has a part whose rule is not stated.
+    """
+    rows = puzzle["cells"]
+    square = isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
+    if not square or not rows:
+        raise ValueError("its cells are not as many rows as columns")
+    side = len(rows)
+    for key in _DRAWN:
+        if puzzle.get(key):
+            raise ValueError(f"it has {key}, drawings whose rule is not stated: export f-puzzles' JSON")
+    for key, value in puzzle.items():
+        if key not in (*_PLAIN, *_DRAWN, "global") and value:
+            raise ValueError(f"unknown key {key!r}")
+    texts = {key: str(value) for key, value in (puzzle.get("metadata") or {}).items() if isinstance(value, str)}
+    switches = [key for key, value in (puzzle.get("metadata") or {}).items() if value is True]
+    cages = []
+    for number, cage in enumerate(puzzle.get("cages") or [], start=1):
+        name, colon, text = str(cage.get("value") or "").partition(":")
+        if not cage.get("cells") and colon and name.strip().lower() in _TEXTS:
+            texts.setdefault(name.strip().lower(), text.strip())
+        else:
+            cages.append((number, cage))
+    board = _board(puzzle.get("regions"), side)
+    found: list[Constraint] = []
+    for name in [*switches, *(puzzle.get("global") or [])]:
+        if name not in _GLOBAL:
+            raise ValueError(f"unknown rule {name!r}")
+        found += _GLOBAL[name](side=side)
+    for number, cage in cages:
+        try:
+            found += _cage(cage, board)
+        except ValueError as error:
+            raise ValueError(f"cage {number}: {error}") from error
+    grid = np.array([_given(cell, side) for row in rows for cell in row])
+    return VariantPuzzle(
+        board,
+        grid,
+        tuple(found),
+        _solution(texts.get("solution", "")),
+        title=texts.get("title", ""),
+        author=texts.get("author", ""),
+    )
+
+
+def _board(regions: Any, side: int) -> Board:
+    if not regions:
+        raise ValueError("it has no regions")
+    labels = [-1] * side**2
+    for number, region in enumerate(regions):
+        for cell in _cells(region, side):
+            labels[cell] = number
+    if -1 in labels:
+        missing = labels.index(-1)
+        raise ValueError(f"r{missing // side + 1}c{missing % side + 1} is in no region")
+    return board_of_regions(labels)
+
+
+def _cells(cells: Any, side: int) -> tuple[int, ...]:
+    """Cells as rows and columns from 0, or as names."""
+    if isinstance(cells, str):
+        return cells_of(cells.replace(",", " "), side)
+    if not isinstance(cells, list) or not all(
+        isinstance(cell, list) and len(cell) == 2 and all(isinstance(at, int) and 0 <= at < side for at in cell)
+        for cell in cells
+    ):
+        raise ValueError(f"{cells!r:.40} are not cells of the grid")
+    return tuple(row * side + column for row, column in cells)
+
+
+def _cage(cage: dict[str, Any], board: Board) -> list[Constraint]:
+    """The constraints of a cage: a total, different digits, or both; none of a house."""
+    if unknown := sorted(cage.keys() - _CAGE_KEYS):
+        raise ValueError(f"unknown key {unknown[0]!r}")
+    cells = _cells(cage.get("cells"), board.side)
+    if any(sorted(cells) == sorted(house) for house in board.houses):
+        return []
+    totals = {str(cage[key]).strip() for key in ("value", "sum") if cage.get(key) not in (None, "")}
+    if len(totals) > 1 or not all(total.isdecimal() for total in totals):
+        raise ValueError(f"its value {' '.join(sorted(totals))!r} is no total")
+    total = int(totals.pop()) if totals else None
+    if total is None and not cage.get("unique"):
+        raise ValueError("it has no total, and does not say that its digits differ")
+    if cage.get("unique") is False:
+        return [Sum(cells, (int(total or 0),))]
+    return variants.killer([(cells, total)], side=board.side)
+
+
+def _given(cell: Any, side: int) -> int:
+    """The digit of a cell, 0 for none; pencil marks are refused, as it is not stated whether they are notes."""
+    if not isinstance(cell, dict):
+        raise ValueError(f"a cell is {cell!r:.40}, not an object")
+    if unknown := [key for key, value in cell.items() if key != "value" and value]:
+        raise ValueError(f"a cell has {unknown[0]!r}, whose meaning is not stated")
+    value = str(cell.get("value") or 0).strip()
+    if not value.isdecimal() or int(value) > side:
+        raise ValueError(f"a cell has the value {value!r}")
+    return int(value)
+
+
+def _solution(text: str) -> np.ndarray | None:
+    """The stated solution, a digit per cell; None if it has blanks."""
+    return np.array([int(digit) for digit in text]) if text and set(text) <= set("123456789") else None
