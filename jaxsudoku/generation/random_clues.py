@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.constraints import arrow, killer, kropki, thermometer
+from jaxsudoku.core.constraints import Cage, arrow, kropki, thermometer
 from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.clues import Entries
 from jaxsudoku.runtime.random import APART, mix
@@ -114,15 +114,14 @@ def draw_cages(grids: np.ndarray, board: Board, seeds: Seeds) -> tuple[Drawn, np
         count[ended] += 1
         cells[ended] = 0
     labels = framed[:, 1:-1, 1:-1].reshape(size, -1)
-    kind = killer([((0, 1), 3)])[0].kind
     order, ends = np.argsort(labels, axis=1, kind="stable"), members.cumsum(axis=1)
-    drawn = {}
+    drawn: Drawn = {}
     for number in range(2, most + 1):
         puzzle, cage = np.nonzero((members == number) & ~failed[:, None])
         places = order[puzzle[:, None], (ends - members)[puzzle, cage][:, None] + np.arange(number)]
         totals = grids[puzzle[:, None], places].astype(np.int32).sum(axis=1, keepdims=True)
         if len(puzzle):
-            drawn[kind, number] = _entries(puzzle, places, totals)
+            drawn[Cage(), number] = _entries(puzzle, places, totals)
     return drawn, ~failed
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.constraints import variants
 from jaxsudoku.core.constraints.sums import Distinct
-from jaxsudoku.core.extra_houses import House
+from jaxsudoku.core.extra_houses import HOUSES, House
 from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .fpuzzle_entries import FLAGS, GLOBAL, READERS, SUMS, Entry, Made, check_fields
@@ -124,16 +124,15 @@ def _letters(name: Any) -> str:
 
 def houses_of(puzzle: dict[str, Any], board: Board) -> list[House]:
     """The houses of flags."""
-    side = board.side
-    found: list[House] = []
-    if puzzle.get("diagonal-"):
-        found.append(tuple(line * side + line for line in range(side)))
-    if puzzle.get("diagonal+"):
-        found.append(tuple(line * side + side - 1 - line for line in range(side)))
+    found = [
+        house
+        for key, house in zip(("diagonal-", "diagonal+"), HOUSES["diagonal"](board), strict=True)
+        if puzzle.get(key)
+    ]
     if puzzle.get("disjointgroups"):
         if not board.has_boxes:
             raise ValueError("disjointgroups: the regions are no boxes")
-        found += zip(*board.region_houses, strict=True)
+        found += HOUSES["disjoint"](board)
     return found
 
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.constraints.base import Constraint
+from jaxsudoku.core.constraints.base import Constraint, cell_name
 from jaxsudoku.core.extra_houses import House
 from jaxsudoku.core.host_rules import clashing, first_clash, is_complete
 
@@ -68,8 +68,8 @@ class VariantPuzzle:
             chosen = self.candidates[solution - 1, np.arange(len(solution))]
             other = np.flatnonzero(~chosen | ((self.grid > 0) & (self.grid != solution)))
         if len(other):
-            row, column = divmod(int(other[0]), self.board.side)
-            raise ValueError(f"the stated solution has another digit than the puzzle in r{row + 1}c{column + 1}")
+            place = cell_name(int(other[0]), self.board.side)
+            raise ValueError(f"the stated solution has another digit than the puzzle in {place}")
 
 
 def _checked(values: np.ndarray, board: Board, name: str) -> np.ndarray:

@@ -146,8 +146,7 @@ class Constraint(abc.ABC):
                 raise ValueError(f"numbers {self.numbers}; they must lie in 0..65535")
             self.check(side)
         except ValueError as error:
-            places = " ".join(cell_name(cell, side) for cell in self.cells)
-            raise ValueError(f"{self.name} of {places or 'no cells'}: {error}") from None
+            raise ValueError(f"{self.name} of {cells_text(self.cells, side) or 'no cells'}: {error}") from None
         return self
 
 

@@ -232,7 +232,7 @@ class Calculation(Constraint):
         return f" with {whole(self.numbers)} by {_SIGNS[self.operation]}"
 
     def check(self, side: int) -> None:
-        total, size = self.numbers[0] + 65536 * self.numbers[1], len(self.cells)
+        total, size = whole(self.numbers), len(self.cells)
         if self.operation not in ("-", "*", "/"):
             raise ValueError(f"unknown operation {self.operation!r}; there are -, * and /")
         if size < 2:
@@ -249,8 +249,7 @@ class Calculation(Constraint):
                 raise ValueError(f"no {size} digits of 1..{side} have the product {total}")
 
     def text(self, side: int) -> str | None:
-        total = self.numbers[0] + 65536 * self.numbers[1]
-        return f"calcudoku({total}{self.operation} {cells_text(self.cells, side)})"
+        return f"calcudoku({whole(self.numbers)}{self.operation} {cells_text(self.cells, side)})"
 
 
 def _distinct(digits: Sequence[Any], apart: int = 1) -> Any:
