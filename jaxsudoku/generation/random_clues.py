@@ -334,7 +334,7 @@ def joined(parts: list[Drawn], sizes: list[int]) -> Drawn:
         for key, entries in part.items():
             moved = entries._replace(puzzle=(entries.puzzle + start).astype(np.int32))
             found.setdefault(key, []).append(moved)
-    return {key: Entries(*map(np.concatenate, zip(*ones, strict=True))) for key, ones in found.items()}
+    return {key: Entries.joined(ones) for key, ones in found.items()}
 
 
 def _choice(options: np.ndarray, seeds: Seeds) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 
-from .base import Constraint
+from .base import Constraint, Group
 
 #: Constraints of a group in a form are rounded up to these numbers, then to multiples of ``_STEP``.
 _ROUND = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24)
@@ -118,6 +118,11 @@ class Entries(NamedTuple):
     puzzle: np.ndarray
     cells: np.ndarray
     numbers: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Entries]) -> Entries:
+        """The entries of all parts."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @functools.partial(jax.tree_util.register_dataclass, data_fields=["rows"], meta_fields=["form"])
@@ -234,14 +239,9 @@ class Clues:
 
     def constraints(self, puzzle: int) -> list[Constraint]:
         """The constraints of a puzzle."""
-        slots, numbers, _ = self.form.split(np.asarray(self.rows[puzzle]))
-        found = []
-        for group, cells, values in zip(self.form.groups, self.form.parts(slots), numbers, strict=True):
-            for place in np.flatnonzero(cells[0] < self.form.board_cells):
-                own = {"cells": tuple(int(cell[place]) for cell in cells)}
-                own["numbers"] = tuple(int(value[place]) for value in values)
-                found.append(dataclasses.replace(group.kind, **own))
-        return found
+        own = self[np.array([puzzle])].entries()
+        groups = [Group(kind, found.cells, found.numbers) for (kind, _), found in own.items()]
+        return [one for group in groups for one in group.constraints()]
 
 
 def _places(cells: np.ndarray, board_cells: int, overlap: int | None) -> np.ndarray:

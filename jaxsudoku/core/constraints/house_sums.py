@@ -47,7 +47,7 @@ def with_house_sums(clues: Clues, board: Board) -> Clues:
         for kind, chosen in ((Cage(), distinct), (Sum(), ~distinct)):
             if chosen.any():
                 found.setdefault((kind, size), []).append(Entries(*(field[chosen] for field in sums)))
-    merged = {key: Entries(*map(np.concatenate, zip(*parts, strict=True))) for key, parts in found.items()}
+    merged = {key: Entries.joined(parts) for key, parts in found.items()}
     return Clues.of_entries(len(clues), board.cells, merged)
 
 
@@ -67,7 +67,7 @@ def _sums(clues: Clues, board: Board) -> Iterator[tuple[int, Entries]]:
         for size, puzzle, cells, total in _sums_of(cages, totals, board):
             found.setdefault(size, []).append(Entries(first + puzzle, cells, total[:, None]))
     for size, parts in sorted(found.items()):
-        yield size, Entries(*map(np.concatenate, zip(*parts, strict=True)))
+        yield size, Entries.joined(parts)
 
 
 def _cages(clues: Clues) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .base import BoardShape, Constraint, halves
+from .base import BoardShape, Constraint, cell_name, cells_text, halves
 from .chains import Chain
 from .digits import Among, Contains
 from .lines import Between, EqualSums, Lockout, Palindrome, Periodic, Renban, Zipper
@@ -53,7 +53,7 @@ def killer(cages: Iterable[tuple[Cells, int | None]], side: int = 9) -> list[Con
     used: set[int] = set()
     for cage in found:
         if shared := used.intersection(cage.cells):
-            raise ValueError(f"cell r{min(shared) // side + 1}c{min(shared) % side + 1} is in two cages")
+            raise ValueError(f"cell {cell_name(min(shared), side)} is in two cages")
         used.update(cage.cells)
     return found
 
@@ -335,7 +335,7 @@ def _apart(
         if 0 <= column + right < side
     ]
     if unknown := without.difference(map(frozenset, pairs)):
-        names = " ".join(f"r{cell // side + 1}c{cell % side + 1}" for cell in sorted(next(iter(unknown))))
+        names = cells_text(sorted(next(iter(unknown))), side)
         raise ValueError(f"{names} are no pair of neighbouring cells")
     return [Chain(pair, (), relation) for pair in pairs if frozenset(pair) not in without]
 
