@@ -183,7 +183,7 @@ def choiceless(board, seen):
     return np.array([((left.sum(axis=0) > 1) & ~choices(board, left).any(axis=0)).any() for left in seen])
 
 
-@pytest.mark.parametrize("rules", ["none", "singles"])
+@pytest.mark.parametrize("rules", ["none", pytest.param("singles", marks=pytest.mark.slow)])
 def test_constraints_bound_moves_and_ends(rules):
     """Random games: no move of a solution is illegal, and a game ends as solved with a solution, never with another."""
     board, rng = constrained(), np.random.default_rng(0)

@@ -66,7 +66,7 @@ def test_futoshiki_and_calcudoku_of_side_five_are_solved():
     check(5, 20)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("side", [7, 9])
 def test_futoshiki_and_calcudoku_up_to_side_nine_are_solved(side):
     check(side, 32)

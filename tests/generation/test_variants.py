@@ -138,6 +138,7 @@ def test_givens_are_removed_while_the_solution_is_unique():
         assert ((made.puzzles[puzzle] == solution) | (made.puzzles[puzzle] == 0)).all()
 
 
+@pytest.mark.slow
 def test_the_constraints_of_the_board_hold_too():
     made = js.generate_variants(1, 10, "killer", ORDERED)
     for puzzle, solution in enumerate(made.solutions):

@@ -90,17 +90,26 @@ NOT_QUICK = ("mcgs", "evosax")
 
 
 def case(name, board_name):
-    """A solver and its board; one board of 4x4 is not slow, that with constraints if the solver supports them."""
-    fast = "constrained-4" if solvers.get(name).constraints else "4x4"
-    marks = able(name) + [pytest.mark.slow] * (board_name != fast) + [pytest.mark.quick] * (name not in NOT_QUICK)
+    """A solver and its board; boards of 4x4 are not slow."""
+    marks = able(name) + [pytest.mark.slow] * (BOARDS[board_name].side > 4)
+    marks += [pytest.mark.quick] * (name not in NOT_QUICK)
     return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
 
 
-#: Solvers on boards of 4x4, and some of each kind on another board: those whose code is theirs alone.
+#: Those that are compiled without constraints, as they take longest, beside another tree search that has them.
+PLAIN = ("alphasudoku", "mcgs")
+
+
+def least_board(name):
+    """A board of 4x4, with constraints if the solver supports them."""
+    return "constrained-4" if solvers.get(name).constraints and name not in PLAIN else "4x4"
+
+
+#: Solvers on a board of 4x4, and some of each kind on another board: those whose code is theirs alone.
 CASES = [
-    *(case(name, four) for four in ("4x4", "constrained-4") for name in solvers.SOLVERS if name not in SELDOM),
-    *(case(name, "constrained-6") for name in ("exact", "iterative", "gumbel", "mcgs", "elimination", "hill-climbing")),
-    *(case(name, "2x3") for name in ("exact", "iterative", "gumbel", "depth-first")),
+    *(case(name, least_board(name)) for name in solvers.SOLVERS if name not in SELDOM),
+    *(case(name, "constrained-6") for name in ("exact", "iterative", "gumbel", "mcgs")),
+    *(case(name, "2x3") for name in ("iterative", "depth-first")),
     *(case(name, "jigsaw-5") for name in ("guided-exact", "mcts", "annealing", "evolution")),
 ]
 

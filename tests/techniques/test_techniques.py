@@ -57,8 +57,8 @@ WIDE = (
 
 #: A board with cages and thermometers.
 CAGED = constrained.SIX[0]
-#: The techniques that apply constraints.
-CONSTRAINED = ("constraint", "forcing-chain", "forcing-chain-with-locked-candidates")
+#: The technique that applies constraints, and one that does on the way.
+CONSTRAINED = ("constraint", "forcing-chain")
 
 #: Techniques that find more on planes where simpler ones are at work: a pattern there may be degenerate.
 LAST = ("w-wing", "almost-locked-sets", "als-chain")
