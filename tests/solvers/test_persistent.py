@@ -49,6 +49,7 @@ def test_without_proofs_no_puzzle_is_called_unsatisfiable():
     assert (found.stats["changes"][searched] > found.iterations[searched]).all()
 
 
+@pytest.mark.slow
 def test_how_rollouts_go_does_not_matter_where_there_are_none():
     puzzles = reference.solvable(FOUR, 8, givens=4)
     settings = {"proofs": False, "simulations": 2, "budget": 50, "network": random_network(FOUR), "value": "network"}

@@ -395,6 +395,7 @@ def test_a_search_with_a_pool_decides_every_puzzle():
     np.testing.assert_array_equal(found.status, truth)
 
 
+@pytest.mark.slow
 def test_a_completion_saves_looks_and_proves_nothing():
     puzzles, options = hard(SIX), {"rules": "naked", "lanes": 32, "simulations": 4}
     plain, completed = (run("gumbel", SIX, puzzles, **options, complete=complete) for complete in (False, True))
