@@ -147,4 +147,4 @@ def test_counts_are_those_of_a_sat_solver(family, number):
         if count:
             assert all(constraint_sat.satisfied(one, grid, NINE) for one in own)
             assert count > 1 or grid.tolist() == expected[0]
-    assert len(set(counts.tolist())) > (2 if number == 200 else 1)
+    assert number < 200 or {0, 1, 2} <= set(counts.tolist())

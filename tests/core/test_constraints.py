@@ -97,7 +97,7 @@ CASES = [
     ("maximum(r2c2)", 4, "r2c2 r1c2 r2c1 r2c3 r3c2", lambda d: d[0] > max(d[1:])),
     ("quadruple(1 1 2 r1c1 r1c2 r2c1 r2c2)", 4, "", lambda d: d.count(1) >= 2 and 2 in d),
     ("quadruple(1 2 r1c1 r1c2)", 4, "", lambda d: set(d) == {1, 2}),
-    (f"sandwich(5 {LINE})", 4, "", lambda d: sandwiched(d, 4) == 5),
+    (f"sandwich(5 {LINE})", 4, "", lambda d: apart(d, 1) and sandwiched(d, 4) == 5),
     (f"skyscraper(2 {LINE})", 4, "", lambda d: sum(x > max((0, *d[:at])) for at, x in enumerate(d)) == 2),
     (f"x-sum(6 {LINE})", 4, "", lambda d: sum(d[: d[0]]) == 6),
     (f"numbered-room(3 {LINE})", 4, "", lambda d: d[d[0] - 1] == 3),
@@ -119,6 +119,7 @@ INEXACT = (
     "box-",
     "numbered",
     "ind",
+    "sandwich",
 )
 WHOLE = {
     "anti-knight": lambda g: all(

@@ -13,11 +13,12 @@ from jaxsudoku.pictures.constraints import Symbol
 
 from .automata import States, counts, meeting, moved, reached, reversed_moves, supported
 from .base import Constraint, cell_name, cells_text, namespace, outside, union
+from .sums import TABLE_SIDE, distinct, without_placed
 
 
 @dataclasses.dataclass(frozen=True)
 class Sandwich(Constraint):
-    """A sandwich: the digits between the two cells that hold 1 or the largest digit add up to a total.
+    """A sandwich: the digits differ; those between the two cells that hold 1 or the largest digit add up to a total.
 
     Attributes:
       cells, numbers: the cells of a row or column; the total.
@@ -26,6 +27,42 @@ class Sandwich(Constraint):
     name: ClassVar[str] = "sandwich"
 
     def prune(self, masks: Sequence[Any], numbers: Sequence[Any], side: int) -> Sequence[Any]:
+        if side > TABLE_SIDE:
+            return self._prune_by_sums(without_placed(masks), numbers, side)
+        xp, dtype, zero = namespace(masks[0]), masks[0].dtype, np.zeros((), masks[0].dtype)
+        one, top, inner = (np.array(word, dtype) for word in (1, 1 << side - 1, (1 << side - 1) - 2))
+        # a first axis: the pairs of places that the two cells may have
+        pairs = np.triu_indices(side, 1)
+        first, last = (places.reshape(-1, *(1,) * masks[0].ndim) for places in pairs)
+        at = [np.sign(place - first) + np.sign(place - last) for place in range(side)]  # 0: between the two cells
+        sums, table = _inner_sets(side)
+        total, between = xp.clip(numbers[0], 0, sums), last - first - 1
+
+        def sets(size: np.ndarray, total: Any, members: list[np.ndarray]) -> tuple[Any, Any]:
+            within = union([xp.where(own, mask, zero) for own, mask in zip(members, masks, strict=True)]) & inner
+            row = ((size * (sums + 1) + total) << (side - 2)) + (within >> 1).astype(np.int32)
+            found = xp.asarray(table.reshape(-1))[row]
+            return found.astype(dtype), (found >> 16).astype(dtype)
+
+        some, all_inside = sets(between, total, [place == 0 for place in at])
+        rest, all_outside = sets(side - 2 - between, sums - total, [abs(place) == 2 for place in at])
+        fits = (some != 0) & (rest != 0)
+        some, rest = some & inner & ~all_outside, rest & inner & ~all_inside
+        for place, mask in zip(at, masks, strict=True):
+            fits = fits & ((abs(place) == 1) | (mask & xp.where(place == 0, some, rest) != 0))
+        ends = [xp.stack(masks)[places] for places in pairs]
+        up, down = (fits & (ends[0] & low != 0) & (ends[1] & high != 0) for low, high in ((one, top), (top, one)))
+        at_first, at_last = (
+            xp.where(up, low, zero) | xp.where(down, high, zero) for low, high in ((one, top), (top, one))
+        )
+        some, rest = (xp.where(up | down, found, zero) for found in (some, rest))
+        kept = [
+            xp.where(place == 0, some, xp.where(abs(place) == 2, rest, xp.where(first == number, at_first, at_last)))
+            for number, place in enumerate(at)
+        ]
+        return [mask & xp.bitwise_or.reduce(found, axis=0) for mask, found in zip(masks, kept, strict=True)]
+
+    def _prune_by_sums(self, masks: Sequence[Any], numbers: Sequence[Any], side: int) -> Sequence[Any]:
         # blocks: before the first of the two cells, between them, after them; the count is the sum between them
         most = side * (side + 1) // 2 - 1 - side
         crust = [(0, 1, 0), (1, 2, 0)]
@@ -39,7 +76,7 @@ class Sandwich(Constraint):
             crust = (digit == 1) | (digit == side)
             total = total + (~crust & (seen == 1)) * digit
             seen = seen + crust * 1
-        return (seen == 2) & (total == numbers[0])
+        return distinct(digits) & (seen == 2) & (total == numbers[0])
 
     @property
     def roles(self) -> tuple[int, ...]:
@@ -217,3 +254,24 @@ class Indexed(Constraint):
 def _check_line(cells: Sequence[int], side: int) -> None:
     if len(cells) != side:
         raise ValueError(f"{len(cells)} cells; it needs all {side} of a row, column or region")
+
+
+@functools.lru_cache(maxsize=8)
+def _inner_sets(side: int) -> tuple[int, np.ndarray]:
+    """The sets of digits between 1 and the largest one, by size and total, among the digits of a mask.
+
+    Returns:
+      the sum of all these digits; and uint32[sizes, totals, 2^(side - 2)], for digits from 2 on: in the low 16 bits the
+      digits of all such sets within a mask, and bit 0 if there is a set; in the high ones those common to all sets.
+    """
+    digits = np.arange(1, side - 1)
+    sums = int((digits + 1).sum())
+    allowed = np.zeros((side - 1, sums + 1, 1 << side - 2), np.uint32)
+    common = np.full_like(allowed, 0xFFFF)
+    every = np.arange(1 << side - 2)
+    for chosen in every:
+        own = digits[chosen >> (digits - 1) & 1 > 0]
+        place, within = (len(own), (own + 1).sum()), every & chosen == chosen
+        allowed[place][within] |= np.uint32(chosen << 1 | 1)
+        common[place][within] &= np.uint32(chosen << 1)
+    return sums, np.where(allowed > 0, allowed | common << 16, 0).astype(np.uint32)

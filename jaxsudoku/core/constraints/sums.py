@@ -18,7 +18,7 @@ from .base import Constraint, begins_at_edge, cells_text, namespace, prefixes, s
 #: How pictures and sentences write operations.
 _SIGNS = {"-": "\N{MINUS SIGN}", "*": "\N{MULTIPLICATION SIGN}", "/": "\N{DIVISION SIGN}"}
 #: Widest board whose cages are pruned by a table over the sets of digits.
-_TABLE_SIDE = 9
+TABLE_SIDE = 9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Distinct(Constraint):
         return itertools.combinations(self.cells, 2)
 
     def holds(self, digits: Sequence[Any], numbers: Sequence[Any], side: int) -> Any:
-        return _distinct(digits, self.apart)
+        return distinct(digits, self.apart)
 
     @property
     def roles(self) -> tuple[int, ...]:
@@ -144,7 +144,7 @@ class Cage(Constraint):
     def prune(self, masks: Sequence[Any], numbers: Sequence[Any], side: int) -> Sequence[Any]:
         size, total = len(masks), numbers[0]
         masks = without_placed(masks)
-        if side <= _TABLE_SIDE and size < side:
+        if side <= TABLE_SIDE and size < side:
             # the digits of any set with this total among the candidates, and the digits that all such sets have
             first, table = _digit_sets(side, size)
             xp = namespace(masks[0])
@@ -165,7 +165,7 @@ class Cage(Constraint):
         return itertools.combinations(self.cells, 2)
 
     def holds(self, digits: Sequence[Any], numbers: Sequence[Any], side: int) -> Any:
-        return (sum(digits) == numbers[0]) & _distinct(digits)
+        return (sum(digits) == numbers[0]) & distinct(digits)
 
     @property
     def roles(self) -> tuple[int, ...]:
@@ -252,7 +252,8 @@ class Calculation(Constraint):
         return f"calcudoku({whole(self.numbers)}{self.operation} {cells_text(self.cells, side)})"
 
 
-def _distinct(digits: Sequence[Any], apart: int = 1) -> Any:
+def distinct(digits: Sequence[Any], apart: int = 1) -> Any:
+    """Whether any two digits differ, by at least ``apart``."""
     different = [abs(one - other) >= apart for one, other in itertools.combinations(digits, 2)]
     return functools.reduce(lambda x, y: x & y, different, digits[0] > 0)
 
