@@ -100,11 +100,13 @@ def _values(text: str) -> list[tuple[int, Any]]:
 def parse_variant(text: str, board: Board | None = None) -> VariantPuzzle:
     """Reads one puzzle with constraints from a text.
 
-    - a link to f-puzzles, or to SudokuPad with an f-puzzles puzzle in it, or the base64 text of either;
+    - a link to f-puzzles, or to SudokuPad with the puzzle in it, or the base64 text of either;
     - the JSON of f-puzzles, or that of SudokuPad (SCL) if it has no drawings;
+    - a link of Penpa+ whose tags name the rules of its drawings;
     - an object of JSON lines: the keys ``puzzle``, ``constraints`` (a list of texts), ``board``, ``solution``,
       ``title`` and ``author``;
-    - strings of killers and jigsaws, of SumoCue and Perfect Sudoku, or with an arrow to the total in each cell;
+    - strings of killers and jigsaws, of sudokuwiki.org, SumoCue and Perfect Sudoku, or with an arrow to the total in
+      each cell;
     - any other puzzle that ``parse`` reads, which then has no constraints.
 
     Args:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -89,6 +91,22 @@ def board_of_regions(labels: list[int], extra: tuple[House, ...] = ()) -> Board:
     boxes = default_board(side)
     same = set(jigsaw.region_houses) == set(boxes.region_houses)
     return dataclasses.replace(boxes if same else jigsaw, extra=extra)
+
+
+def pieces(side: int, joined: Callable[[int, int], bool]) -> list[int]:
+    """The first cell of the connected piece of each cell of a square grid.
+
+    Args:
+      side: the side of the grid.
+      joined: whether two cells with a common edge, the earlier one first, are in one piece.
+    """
+    firsts = list(range(side**2))
+    for cell, step in itertools.product(range(side**2), (1, side)):
+        other = cell + step
+        if other < side**2 and (step > 1 or other % side) and firsts[cell] != firsts[other] and joined(cell, other):
+            old, new = max(firsts[cell], firsts[other]), min(firsts[cell], firsts[other])
+            firsts = [new if first == old else first for first in firsts]
+    return firsts
 
 
 def default_board(side: int) -> Board:
