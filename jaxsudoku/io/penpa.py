@@ -35,7 +35,7 @@ from jaxsudoku.core.constraints.base import Constraint, cell_name
 from .rule_words import check_rules
 from .variant import VariantPuzzle, board_of_regions, default_board, pieces
 
-_LINK = re.compile(r"(?:\S*[?#])?(m=(?:edit|solve)&p=\S+)|\S*penpa-edit\S*")
+_LINK = re.compile(r"(?:[^\s,;|]*[?#])?(m=(?:edit|solve)&p=\S+)|https?://[^\s,;|]*penpa-edit\S*")
 _MOST_BYTES = 1 << 24
 _MARGIN = 2
 #: Short names of layers.
@@ -148,8 +148,8 @@ def _tags(tags: Any, further: str, title: str) -> set[str]:
         raise ValueError("damaged: the tags are no list")
     named = [*map(str, tags), *filter(None, further.split(","))]
     if not named:
-        named = re.findall(r"(.+?)\s+sudoku\b", title.lower())[:1]
-    plain = (re.sub(r"[^a-z]", "", name.lower()) for name in named)
+        named = re.findall(r"^(.+?)\s+sudoku\b", re.sub(r"\b\d+ ?x ?\d+\b", "", title.lower()))
+    plain = filter(None, (re.sub(r"[^a-z]", "", name.lower()) for name in named))
     found = {_SPELLINGS.get(name, name) for name in plain}
     if unknown := sorted(found - _TAGS):
         raise ValueError(

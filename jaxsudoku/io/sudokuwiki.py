@@ -137,12 +137,13 @@ def _fields(text: str, side: int, most: dict[str, int]) -> Fields:
 
 def _contents(values: Sequence[int], side: int) -> tuple[list[int], list[int]]:
     """The clues of all cells, 0 for none, and their candidates as bits."""
-    every = 2**side - 1
-    givens = [value if value <= side else 0 for value in values]
-    masks = [
-        every if value <= side else 1 << value - side - 1 if value <= 2 * side else value - 2 * side for value in values
-    ]
-    return givens, masks
+
+    def mask(value: int) -> int:
+        if value > 2 * side:
+            return value - 2 * side
+        return 1 << (value - 1) % side if value else 2**side - 1
+
+    return [value if value <= side else 0 for value in values], list(map(mask, values))
 
 
 def _totals(roots: Sequence[int], values: Sequence[int]) -> dict[int, int]:
@@ -186,7 +187,11 @@ def _puzzle(
     """The puzzle of clues and candidates, and of cages and the digits that those of one cell are."""
     found = np.array(givens, np.uint8) if grid is None else np.where(grid > 0, grid, givens)
     allowed = np.array([masks], np.int64) >> np.arange(board.side)[:, None] & 1 > 0
-    allowed |= found > 0
+    filled = np.flatnonzero(found)
+    if len(other := filled[~allowed[found[filled] - 1, filled]]):
+        cell = int(other[0])
+        raise ValueError(f"{cell_name(cell, board.side)} is given as {found[cell]}, which is none of its candidates")
+    allowed[:, filled] = True
     return VariantPuzzle(board, found, tuple(constraints), candidates=None if allowed.all() else allowed)
 
 

@@ -471,6 +471,7 @@ def test_older_links_of_sudokuwiki():
         (WIKI_JIGSAW[:-1], "242 characters after the header; it has 3 for each of 81 cells"),
         ("T9B" + "0" * 243, "a string T9B of sudokuwiki"),
         ("sudokuwiki.org/x?bd=S9D" + "0" * 162, "a string S9D of sudokuwiki; those read are DnC"),
+        (WIKI_KILLER.replace("1g5n", "1g5o"), "r1c7 is given as 2, which is none of its candidates"),
         ("S7B" + "0" * 98, "a board of side 7 has no boxes"),
         (
             "S9B" + "zz" + "0" * 160,
