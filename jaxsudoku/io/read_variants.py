@@ -20,12 +20,14 @@ from .fpuzzle_writing import write_fpuzzle
 from .header import read_header
 from .positions import Positions
 from .source import Source, open_pieces, open_source
+from .sudokuwiki import write_sudokuwiki
 from .text import board_of_text, parse_position
 from .variant import VariantPuzzle
 from .variant_records import record_of
 
-#: Forms in which a puzzle is written: a line of JSON lines, f-puzzles' JSON, or a link to f-puzzles.
-Form = Literal["line", "f-puzzles", "link"]
+#: Forms in which a puzzle is written: a line of JSON lines, f-puzzles' JSON, a link to f-puzzles, or a string of
+#: sudokuwiki.org.
+Form = Literal["line", "f-puzzles", "link", "sudokuwiki"]
 
 #: The beginning of the links that ``variant_text`` writes.
 _LINK = "https://www.f-puzzles.com/?load="
@@ -128,15 +130,18 @@ def variant_text(puzzle: VariantPuzzle, form: Form = "line") -> str:
 
     Args:
       puzzle: the puzzle.
-      form: "line" for an object of JSON lines, "f-puzzles" for f-puzzles' JSON, "link" for a link to f-puzzles.
+      form: "line" for an object of JSON lines, "f-puzzles" for f-puzzles' JSON, "link" for a link to f-puzzles,
+        "sudokuwiki" for a string of sudokuwiki.org (a Sudoku, jigsaw or killer).
 
     Raises:
       ValueError: a constraint that the form does not have, an unknown form, or candidates of a board beyond 35x35.
     """
     if form == "line":
         return json.dumps(record_of(puzzle))
+    if form == "sudokuwiki":
+        return write_sudokuwiki(puzzle)
     if form not in ("f-puzzles", "link"):
-        raise ValueError(f"form must be 'line', 'f-puzzles' or 'link', not {form!r}")
+        raise ValueError(f"form must be 'line', 'f-puzzles', 'link' or 'sudokuwiki', not {form!r}")
     written = json.dumps(write_fpuzzle(puzzle), separators=(",", ":"), ensure_ascii=False)
     return written if form == "f-puzzles" else _LINK + urllib.parse.quote(lz_string.compress(written))
 

@@ -18,9 +18,11 @@ Candidates and digits entered in play are kept: they are the candidates of the p
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import itertools
 import math
 import re
+import string
 import urllib.parse
 from collections.abc import Iterator, Sequence
 
@@ -28,6 +30,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.constraints.base import Constraint, cell_name
+from jaxsudoku.core.constraints.sums import Cage
 from jaxsudoku.core.constraints.variants import calcudoku
 
 from .killer_strings import cages_of
@@ -46,8 +49,11 @@ _FIELDS = {
     "KC": ("colour", "total"),
     "DC": ("colour", "total"),
 }
+#: Boards with extra houses and the kinds of their puzzles.
+_EXTRA = {"diagonal": "X", "windoku": "W"}
 _COLOURS, _MOST_KEN_TOTAL = 5, 2047
 _OPERATIONS = " +-*/"
+_DIGITS = string.digits + string.ascii_lowercase
 _KILLER = re.compile(r"([1-9]{81}),(\d{162})|([0-9a-v]{162}),([0-9a-v]{162})", re.IGNORECASE)
 _CELLS = 81
 
@@ -85,11 +91,7 @@ def _packed(kind: str, side: int, version: str, text: str) -> VariantPuzzle:
     if names is None:
         read = ", ".join(sorted(f"{known[0]}n{known[1]}" for known in _FIELDS))
         raise ValueError(f"a string {kind}{side}{version} of sudokuwiki; those read are {read}")
-    most_total = side * (side + 1) // 2
-    if kind in "KD":
-        most_total = min(_MOST_KEN_TOTAL, side**3 * (side - 1) * (side - 2))
-    most = {"region": side - 1, "colour": _COLOURS - 1, "total": most_total, "content": 2**side - 1 + 2 * side}
-    fields = _fields(text, side, {name: most[name] for name in (*names, "content")})
+    fields = _fields(text, side, _most(kind + version, side))
     board = default_board(side)
     if kind == "K":
         board = Board.classic(side, box=(1, side))
@@ -97,9 +99,8 @@ def _packed(kind: str, side: int, version: str, text: str) -> VariantPuzzle:
         board = board_of_regions(fields["region"])
     elif board.box == (1, side):
         raise ValueError(f"a board of side {side} has no boxes")
-    elif kind in "XW":
-        houses = Board.diagonal(side) if kind == "X" else Board.windoku(side)
-        board = dataclasses.replace(board, extra=houses.extra)
+    elif kind in _EXTRA.values():
+        board = Board.named(f"{next(name for name, known in _EXTRA.items() if known == kind)}-{side}")
     if "colour" not in fields:
         return _puzzle(board, *_contents(fields["content"], side))
     roots = pieces(side, lambda one, other: fields["colour"][one] == fields["colour"][other])
@@ -108,18 +109,30 @@ def _packed(kind: str, side: int, version: str, text: str) -> VariantPuzzle:
     return _puzzle(board, *_contents(fields["content"], side), *cages_of(roots, _totals(roots, fields["total"]), side))
 
 
+def _most(kind: str, side: int) -> dict[str, int]:
+    """The largest value of each field of the cells of a kind of puzzle, the field of the highest bits first."""
+    most_total = side * (side + 1) // 2
+    if kind in ("KC", "DC"):
+        most_total = min(_MOST_KEN_TOTAL, side**3 * (side - 1) * (side - 2))
+    most = {"region": side - 1, "colour": _COLOURS - 1, "total": most_total, "content": 2**side - 1 + 2 * side}
+    return {name: most[name] for name in (*_FIELDS[kind], "content")}
+
+
+def _width(most: dict[str, int]) -> int:
+    """The number of characters of a cell with such fields."""
+    largest = functools.reduce(lambda found, value: found << value.bit_length() | value, most.values(), 0)
+    return next(width for width in itertools.count(1) if largest < 36**width)
+
+
 def _fields(text: str, side: int, most: dict[str, int]) -> Fields:
     """The values of each field of all cells, all from 0.
 
     Args:
       text: the numbers of the cells.
       side: the side of the board.
-      most: the largest value of each field, the field of the highest bits first.
+      most: as ``_most`` gives it.
     """
-    largest = 0
-    for value in most.values():
-        largest = largest << value.bit_length() | value
-    width = next(width for width in range(1, 99) if largest < 36**width)
+    width = _width(most)
     if len(text) != width * side**2:
         raise ValueError(f"{len(text)} characters after the header; it has {width} for each of {side**2} cells")
     found: Fields = {name: [] for name in most}
@@ -193,6 +206,82 @@ def _puzzle(
         raise ValueError(f"{cell_name(cell, board.side)} is given as {found[cell]}, which is none of its candidates")
     allowed[:, filled] = True
     return VariantPuzzle(board, found, tuple(constraints), candidates=None if allowed.all() else allowed)
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def write_sudokuwiki(puzzle: VariantPuzzle) -> str:
+    """The packed string of a puzzle, which ``read_sudokuwiki`` reads as the same one.
+
+    A given digit of a killer that is in no cage is a cage of its own.
+
+    Raises:
+      ValueError: sudokuwiki has no string for the size of the board, its extra houses, or a constraint that is
+        no killer cage; or a cell of a killer is in no cage, or a cage is not connected.
+    """
+    board, side = puzzle.board, puzzle.board.side
+    size = next((character for character in "3456789GP" if int(character, 36) == side), None)
+    default = default_board(side)
+    jigsaw = set(board.region_houses) != set(default.region_houses)
+    kind: str | None = "SLJM"[2 * jigsaw + bool(puzzle.constraints)]
+    if board.extra:
+        kind = _EXTRA.get((board.name or "").removesuffix(f"-{side}")) if kind == "S" else None
+    if size is None or kind is None or (not jigsaw and default.box == (1, side)):
+        raise ValueError(f"sudokuwiki has no string for this puzzle of {board}")
+    contents = puzzle.grid.tolist()
+    for cell in np.flatnonzero(puzzle.grid == 0).tolist():
+        allowed = range(side) if puzzle.candidates is None else np.flatnonzero(puzzle.candidates[:, cell]).tolist()
+        contents[cell] = 2 * side + sum(1 << digit for digit in allowed)
+    fields: Fields = {"region": list(board.region_labels), "content": contents}
+    if puzzle.constraints:
+        fields |= _written_cages(puzzle)
+    most = _most(f"{kind}B", side)
+    width, text = _width(most), ""
+    for cell in range(board.cells):
+        number = 0
+        for name, value in most.items():
+            number = number << value.bit_length() | fields[name][cell]
+        text += "".join(_DIGITS[number // 36**place % 36] for place in reversed(range(width)))
+    return f"{kind}{size}B{text}"
+
+
+def _written_cages(puzzle: VariantPuzzle) -> Fields:
+    """The colours and totals of the cages of a killer."""
+    side, grid = puzzle.board.side, puzzle.grid
+    for one in puzzle.constraints:
+        if not isinstance(one, Cage):
+            raise ValueError(f"sudokuwiki has nothing for the {one.name} of {cell_name(one.cells[0], side)}")
+    cages = [(one.cells, one.numbers[0]) for one in puzzle.constraints]
+    caged = {cell for cells, _ in cages for cell in cells}
+    cages += [((cell,), int(digit)) for cell, digit in enumerate(grid.tolist()) if digit and cell not in caged]
+    numbers = {cell: number for number, (cells, _) in enumerate(cages) for cell in cells}
+    if len(numbers) < side**2:
+        missing = next(cell for cell in range(side**2) if cell not in numbers)
+        raise ValueError(f"{cell_name(missing, side)} is in no cage; a killer of sudokuwiki has cages everywhere")
+    roots = pieces(side, lambda one, other: numbers[one] == numbers[other])
+    if len(set(roots)) > len(cages):
+        raise ValueError("a cage is not connected, as those of sudokuwiki are")
+    pairs = [(cell, cell + step) for cell in range(side**2) for step in (1, side) if step > 1 or (cell + 1) % side]
+    touching = {frozenset((numbers[one], numbers[other])) for one, other in pairs if other < side**2}
+    colours = _coloured(len(cages), touching)
+    totals = [cages[numbers[cell]][1] if roots[cell] == cell else 0 for cell in range(side**2)]
+    return {"colour": [colours[numbers[cell]] for cell in range(side**2)], "total": totals}
+
+
+def _coloured(count: int, touching: set[frozenset[int]]) -> list[int]:
+    """Colours of cages of which no two that touch have the same, by backtracking; four are enough on a plane."""
+    colours: list[int] = []
+    first = 0
+    while len(colours) < count:
+        used = {colour for number, colour in enumerate(colours) if frozenset((number, len(colours))) in touching}
+        colour = next((colour for colour in range(first, _COLOURS) if colour not in used), None)
+        if colour is None:
+            first = colours.pop() + 1
+        else:
+            colours.append(colour)
+            first = 0
+    return colours
 
 
 # ---------------------------------------------------------------------- older links

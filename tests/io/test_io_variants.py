@@ -435,6 +435,7 @@ def test_packed_strings_of_sudokuwiki():
     diagonal = parse_variant("X4B0" + "n" * 14 + "5")  # cells of a character: open, all candidates, and 1 entered
     assert diagonal.board == Board.diagonal(4)
     assert not diagonal.grid.any() and diagonal.candidates.sum() == 15 * 4 + 1
+    assert variant_text(diagonal, "sudokuwiki") == "X4B" + "n" * 15 + "9"
 
 
 def test_kenkens_of_sudokuwiki():
@@ -463,6 +464,39 @@ def test_older_links_of_sudokuwiki():
     plain = parse_variant("sudokuwiki.org/Sudoku.htm?bd=" + "1" + "." * 80)
     assert (plain.board, plain.grid.sum()) == (NINE, 1)
     assert parse_variant("sudokuwiki.org/sudokux.aspx?bd=" + "0" * 81).board == Board.diagonal()
+
+
+@pytest.mark.parametrize("text", [WIKI_JIGSAW, WIKI_KILLER, WIKI_KILLER_JIGSAW, WIKI_WINDOKU, WIKI_OLD_KILLER])
+def test_strings_of_sudokuwiki_are_written(text):
+    puzzle = parse_variant(text)
+    written = variant_text(puzzle, "sudokuwiki")
+    again = parse_variant(written)
+    assert (again.board, again.grid.tolist()) == (puzzle.board, puzzle.grid.tolist())
+    assert meaning(again.constraints) == meaning(puzzle.constraints)
+    assert again.candidates is puzzle.candidates or (again.candidates == puzzle.candidates).all()
+    assert variant_text(again, "sudokuwiki") == written
+    assert text != WIKI_WINDOKU or written == text
+
+
+@pytest.mark.parametrize(
+    ("board", "constraints", "message"),
+    [
+        (FOUR, variants.thermometer("r1c1 r1c2", side=4), "nothing for the thermometer of r1c1"),
+        (FOUR, variants.killer([("r1c1 r1c2", 3)], side=4), "r1c3 is in no cage"),
+        (Board.classic(5, box=(1, 5)), [], "has no string for this puzzle"),
+        (Board.named("x-9+windoku"), [], "has no string for this puzzle"),
+    ],
+)
+def test_what_sudokuwiki_does_not_have_is_not_written(board, constraints, message):
+    with pytest.raises(ValueError, match=message):
+        variant_text(VariantPuzzle(board, np.zeros(board.cells), tuple(constraints)), "sudokuwiki")
+
+
+def test_cages_that_are_not_connected_are_not_written():
+    grid = np.array([0, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 0])
+    puzzle = VariantPuzzle(FOUR, grid, tuple(variants.killer([("r1c1 r4c4", 3)], side=4)))
+    with pytest.raises(ValueError, match="a cage is not connected"):
+        variant_text(puzzle, "sudokuwiki")
 
 
 @pytest.mark.parametrize(
