@@ -26,8 +26,7 @@ from .killer_strings import is_killer_string, read_killer_string
 from .penpa import is_penpa, read_penpa
 from .sudokupad import is_sudokupad, read_sudokupad, unpacked
 from .sudokuwiki import is_sudokuwiki, read_sudokuwiki
-from .variant import VariantPuzzle
-from .variant_records import on_named_board, written_constraints
+from .variant import VariantPuzzle, on_named_board, written_constraints
 
 #: A link to f-puzzles or SudokuPad, and what it holds.
 _LINKS = re.compile(

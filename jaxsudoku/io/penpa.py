@@ -32,6 +32,7 @@ from jaxsudoku.core.board import MAX_SIDE, Board
 from jaxsudoku.core.constraints import variants
 from jaxsudoku.core.constraints.base import Constraint, cell_name
 
+from .fpuzzle_entries import GLOBAL
 from .rule_words import check_rules
 from .variant import VariantPuzzle, board_of_regions, default_board, pieces
 
@@ -73,11 +74,7 @@ _TAGS = {"classic", "irregular", "latin", "killer", "thermo", "arrow", "diagonal
 _TAGS |= {"nonconsecutive", "consecutive", "consecutivepairs", "evenodd"}
 _SPELLINGS = {"oddeven": "evenodd", "thermometer": "thermo", "jigsaw": "irregular", "even": "evenodd", "odd": "evenodd"}
 #: Tags that are rules of the whole board.
-_WHOLE = {
-    "antiknight": variants.anti_knight,
-    "antiking": variants.anti_king,
-    "nonconsecutive": variants.non_consecutive,
-}
+_WHOLE = {**GLOBAL, "nonconsecutive": variants.non_consecutive}
 #: Styles of lines that are borders of regions, and of digits that are not givens; and marks of consecutive neighbours.
 _THICK = (2, 21)
 _CIRCLED = (5, 6, 7, 11)
@@ -311,7 +308,11 @@ class _Drawing:
             for path in paths:
                 thermo = tag == "thermo"
                 found += variants.thermometer(path, side) if thermo else variants.arrow(path[:1], path[1:], side)
-        return found + [one for tag, make in _WHOLE.items() if tag in self.tags for one in make(side)] + self._symbols()
+        return (
+            found
+            + [one for tag, make in _WHOLE.items() if tag in self.tags for one in make(side=side)]
+            + self._symbols()
+        )
 
     def _cages(self) -> list[Constraint]:
         """Killer cages and the totals in their corners; each cage has its outline drawn."""

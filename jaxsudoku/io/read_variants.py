@@ -22,8 +22,7 @@ from .positions import Positions
 from .source import Source, open_pieces, open_source
 from .sudokuwiki import write_sudokuwiki
 from .text import board_of_text, parse_position
-from .variant import VariantPuzzle
-from .variant_records import record_of
+from .variant import VariantPuzzle, record_of
 
 #: Forms in which a puzzle is written: a line of JSON lines, f-puzzles' JSON, a link to f-puzzles, or a string of
 #: sudokuwiki.org.

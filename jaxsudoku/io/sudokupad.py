@@ -10,6 +10,7 @@ are left out.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -21,14 +22,14 @@ from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.sums import Sum
 from jaxsudoku.core.constraints.variants import cells_of
 
+from .fpuzzle_entries import GLOBAL
 from .rule_words import check_rules
-from .variant import VariantPuzzle, board_of_regions
+from .variant import VariantPuzzle, board_of_regions, square_cells
 
 #: Keys without a rule.
 _PLAIN = {"id", "cellSize", "metadata", "settings", "cells", "regions", "cages", "foglight", "triggereffect"}
 #: Keys of drawings.
 _DRAWN = ("lines", "arrows", "overlays", "underlays")
-_GLOBAL = {"antiknight": variants.anti_knight, "antiking": variants.anti_king}
 _CAGE_KEYS = {"cells", "value", "sum", "unique", "hidden", "type", "style", "fontC", "outlineC", "borderColor"}
 #: Short names of keys in links.
 _NAMES = """
@@ -65,11 +66,8 @@ def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
     Raises:
       ValueError: it is malformed, or has a part whose rule is not stated.
     """
-    rows = puzzle["cells"]
-    square = isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
-    if not square or not rows:
-        raise ValueError("its cells are not as many rows as columns")
-    side = len(rows)
+    cells = square_cells(puzzle["cells"])
+    side = math.isqrt(len(cells))
     for key in _DRAWN:
         if puzzle.get(key):
             raise ValueError(f"it has {key}, drawings whose rule is not stated: export f-puzzles' JSON")
@@ -86,20 +84,20 @@ def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
             texts.setdefault(name.strip().lower(), text.strip())
         else:
             cages.append((number, cage))
-    kinds = {"irregular", *(["killer"] if cages else []), *(name for name in switches if name in _GLOBAL)}
+    kinds = {"irregular", *(["killer"] if cages else []), *(name for name in switches if name in GLOBAL)}
     check_rules(str(texts.get("rules") or metadata.get("rules") or ""), kinds)
     board = _board(puzzle.get("regions"), side)
     found: list[Constraint] = []
     for name in [*switches, *(puzzle.get("global") or [])]:
-        if name not in _GLOBAL:
+        if name not in GLOBAL:
             raise ValueError(f"unknown rule {name!r}")
-        found += _GLOBAL[name](side=side)
+        found += GLOBAL[name](side=side)
     for number, cage in cages:
         try:
             found += _cage(cage, board)
         except ValueError as error:
             raise ValueError(f"cage {number}: {error}") from error
-    grid = np.array([_given(cell, side) for row in rows for cell in row])
+    grid = np.array([_given(cell, side) for cell in cells])
     return VariantPuzzle(
         board,
         grid,
@@ -169,10 +167,8 @@ def _cage(cage: dict[str, Any], board: Board) -> list[Constraint]:
     return variants.killer([(cells, total)], side=board.side)
 
 
-def _given(cell: Any, side: int) -> int:
+def _given(cell: dict[str, Any], side: int) -> int:
     """The digit of a cell, 0 for none; pencil marks are refused, as it is not stated whether they are notes."""
-    if not isinstance(cell, dict):
-        raise ValueError(f"a cell is {cell!r:.40}, not an object")
     if unknown := [key for key, value in cell.items() if key != "value" and value]:
         raise ValueError(f"a cell has {unknown[0]!r}, whose meaning is not stated")
     value = str(cell.get("value") or 0).strip()

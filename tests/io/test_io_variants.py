@@ -240,7 +240,7 @@ def test_closed_lines():
         ({"arrow": [{"lines": [LINE], "cells": ["R9C9"]}]}, "an arrow begins outside its circle"),
         ({"xv": [{"cells": LINE[:2], "value": "XV"}]}, "xv 1: its value 'XV'"),
         ({"solution": [1] * 81}, "the stated solution breaks a rule: 1 9 times in row 1"),
-        ({"size": 9, "grid": [[]]}, "not as many rows and columns"),
+        ({"size": 9, "grid": [[]]}, "not as many rows as columns"),
         (
             {"disjointgroups": True, "grid": [[{"region": column} for column in range(9)]] * 9},
             "the regions are no boxes",
