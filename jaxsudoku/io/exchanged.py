@@ -32,8 +32,9 @@ from .variant import VariantPuzzle, on_named_board, written_constraints
 _LINKS = re.compile(
     r"(?:https?://)?[\w.-]*(?:f-puzzles|sudokupad|crackingthecryptic)\.\w+(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?"
 )
-#: What a link holds: compressed f-puzzles' or SudokuPad's JSON, in base64; all JSON begins with the same characters.
-_HELD = re.compile(r"(?:fpuzzles|fpuz|scl|ctc)?(N4[A-Za-z0-9+/]*=*)")
+#: What a link holds: f-puzzles' or SudokuPad's JSON compressed, in base64. The JSON begins with a brace, then a quote or
+#: a small letter. A text of one case is none, as it may be a grid of letters.
+_HELD = re.compile(r"(?:fpuzzles|fpuz|scl|ctc)?(N4[A-Za-f][g-nw-z0-3](?=[^a-z]*[a-z])[A-Za-z0-9+/]*=*)")
 #: What is recognized to be refused, with the reason.
 _PAGE = re.compile(r"https?://\S*logic-masters\S*")
 

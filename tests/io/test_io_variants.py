@@ -589,9 +589,11 @@ def packed(text):
     return base64.b64encode(deflate.compress(text.encode()) + deflate.flush()).decode()
 
 
-def penpa(
-    tags=(), header="sudoku,4,4,38,0,1,1,1,1,1,1,0,0,0,0,Title: ,Author: me,,", steps=None, answer=None, **layers
-):
+#: The first line of a puzzle of Penpa+, up to its rules.
+RULES = "sudoku,4,4,38,0,1,1,1,1,1,1,0,0,0,0,Title: ,Author: me,,"
+
+
+def penpa(tags=(), header=RULES, steps=None, answer=None, **layers):
     """A link of Penpa+ to a 4x4 puzzle with some layers."""
     lines = [header, "[0,0,0,0]", "{}", json.dumps(layers).replace('"number"', "zN").replace("null", "zO"), ""]
     lines += [json.dumps(steps or [18, 1, 1, 1, *[5, 1, 1, 1] * 3]), *[""] * 11, json.dumps(tags)]
@@ -631,6 +633,7 @@ def test_layers_of_penpa():
     puzzle = parse_variant(
         penpa(
             ["killer", "thermo", "arrow", "odd even", "consecutive pairs", "anti king"],
+            header=RULES + "Normal sudoku rules apply.%2DDigits in a cage don't repeat%2C and sum to the total.",
             number={str(centre("r1c1")): ["1", 1, "1"], str(centre("r1c2")): [[0, 1, 0, 0, 0, 0, 0, 0, 0], 1, "7"]},
             numberS={corner("r2c1"): [" 5", 1]},
             thermo=[[centre("r1c4"), centre("r2c4"), centre("r3c4")], None],
@@ -654,9 +657,6 @@ def test_layers_of_penpa():
     assert meaning(latin.constraints) == meaning(variants.non_consecutive(side=4))
     titled = parse_variant(penpa(header="square,4,4,38,0,1,1,1,1,1,1,0,0,0,0,Title: Consecutive Sudoku"))
     assert meaning(titled.constraints) == meaning(variants.not_difference(1, [], side=4))
-
-
-RULES = "sudoku,4,4,38,0,1,1,1,1,1,1,0,0,0,0,Title: x,Author: ,,"
 
 
 @pytest.mark.parametrize(
