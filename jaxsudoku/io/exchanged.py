@@ -32,19 +32,18 @@ from .variant import VariantPuzzle, on_named_board, written_constraints
 _LINKS = re.compile(
     r"(?:https?://)?[\w.-]*(?:f-puzzles|sudokupad|crackingthecryptic)\.\w+(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?"
 )
-#: What a link holds: f-puzzles' or SudokuPad's JSON compressed, in base64. The JSON begins with a brace, then a quote or
-#: a small letter. A text of one case is none, as it may be a grid of letters.
+#: What a link holds: f-puzzles' or SudokuPad's JSON compressed, in base64. The JSON begins with a brace, then a quote
+#: or a small letter. A text of one case is none, as it may be a grid of letters.
 _HELD = re.compile(r"(?:fpuzzles|fpuz|scl|ctc)?(N4[A-Za-f][g-nw-z0-3](?=[^a-z]*[a-z])[A-Za-z0-9+/]*=*)")
-#: What is recognized to be refused, with the reason.
+#: A page about a puzzle, which is refused with the reason.
 _PAGE = re.compile(r"https?://\S*logic-masters\S*")
 
 
 def is_exchanged(value: Any) -> bool:
     """Whether a text or a JSON value has one of these forms; it may be malformed, or of a program that is not read."""
+    value = _opened(value)
     if isinstance(value, str):
-        text = value.strip()
-        found = _object_of(text) if text.startswith("{") else None
-        return _reader(text) is not None if found is None else is_exchanged(found)
+        return _reader(value) is not None
     if not isinstance(value, dict):
         return False
     nested = isinstance(value.get("puzzle"), dict)  # a collection of f-puzzles' objects
@@ -57,14 +56,29 @@ def read_exchanged(value: Any) -> VariantPuzzle:
     Raises:
       ValueError: it is malformed, has a constraint that is not known, or is of a program that is not read.
     """
-    if isinstance(value, str):
-        text = value.strip()
-        if (reader := _reader(text)) is not None:
-            return reader(text)
-        value = json.loads(text.removesuffix(","))
+    value = _opened(value)
+    if isinstance(value, str) and (read := _reader(value)) is not None:
+        return read(value)
     if isinstance(value.get("puzzle"), dict):
         value = {**value["puzzle"], **{key: value[key] for key in ("solution",) if key in value}}
     return read_sudokupad(value) if is_sudokupad(value) else read_fpuzzle(value)
+
+
+def _opened(value: Any) -> Any:
+    """The object of a text that is one in JSON; another text without white space around it, or the value itself."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    return (_object_of(text) if text.startswith("{") else None) or text
+
+
+def _object_of(text: str) -> dict[str, Any] | None:
+    """The object of a line of JSON; None if it is none."""
+    try:
+        value = json.loads(text.removesuffix(","))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def _reader(text: str) -> Callable[[str], VariantPuzzle] | None:
@@ -79,15 +93,6 @@ def _reader(text: str) -> Callable[[str], VariantPuzzle] | None:
         if known(text):
             return read
     return None
-
-
-def _object_of(text: str) -> dict[str, Any] | None:
-    """The object of a line of JSON; None if it is none."""
-    try:
-        value = json.loads(text.removesuffix(","))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _of_link(text: str) -> VariantPuzzle:
@@ -108,7 +113,7 @@ def _of_link(text: str) -> VariantPuzzle:
 
 
 def _of_page(text: str) -> VariantPuzzle:
-    raise ValueError("a page, not a puzzle: follow its link, and copy the address of the puzzle")
+    raise ValueError("the link is of a page, not a puzzle: follow its link, and copy the address of the puzzle")
 
 
 class Exchanged(Format):

@@ -314,7 +314,7 @@ def test_jigsaws_of_sumo_cue():
         ("https://swaroopg92.github.io/penpa-edit/#m=edit&p=7VRNa", "damaged"),
         ("https://sudokupad.app/abc123", "the link holds no puzzle"),
         ("https://www.sudokuwiki.org/killersudoku.htm?bd=3", "a string '3' on the page 'killersudoku.htm'"),
-        ("https://logic-masters.de/Raetselportal/x", "a page, not a puzzle"),
+        ("https://logic-masters.de/Raetselportal/x", "of a page, not a puzzle"),
     ],
 )
 def test_other_texts_are_refused_by_name(text, message):
