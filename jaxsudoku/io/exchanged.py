@@ -1,4 +1,4 @@
-"""Texts of puzzles with constraints, as f-puzzles, SudokuPad and programs for killers exchange them.
+"""Texts of puzzles with constraints, as f-puzzles, SudokuPad, Penpa+, sudokuwiki and others exchange them.
 
 A text is a link, an object of JSON, or a string of a killer or jigsaw; a file has one on each line.
 """
@@ -9,7 +9,7 @@ import functools
 import json
 import re
 import urllib.parse
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,44 +23,31 @@ from .format import Beginning, Format, Record
 from .fpuzzles import read_fpuzzle
 from .header import BoardCheck
 from .killer_strings import is_killer_string, read_killer_string
-from .sudokupad import is_sudokupad, read_sudokupad
-from .variant import VariantPuzzle
-from .variant_records import on_named_board, written_constraints
+from .penpa import is_penpa, read_penpa
+from .sudokupad import is_sudokupad, read_sudokupad, unpacked
+from .sudokuwiki import is_sudokuwiki, read_sudokuwiki
+from .variant import VariantPuzzle, on_named_board, written_constraints
 
 #: A link to f-puzzles or SudokuPad, and what it holds.
 _LINKS = re.compile(
     r"(?:https?://)?[\w.-]*(?:f-puzzles|sudokupad|crackingthecryptic)\.\w+(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?"
 )
-#: What a link holds: compressed f-puzzles' or SudokuPad's JSON, in base64. All JSON begins with the same characters.
-_HELD = re.compile(r"(fpuzzles|fpuz|scl)?(N4Ig[A-Za-z0-9+/]*=*)")
-#: Programs whose texts are known by a part of them, and why they are not read.
-_REFUSED = {
-    "penpa-edit": "Penpa+ stores drawings, which do not say what their rules are",
-    "sudokuwiki": "the strings of sudokuwiki are not documented",
-    "logic-masters": "a page, not a puzzle: follow its link, and copy the address of the puzzle",
-}
+#: What a link holds: f-puzzles' or SudokuPad's JSON compressed, in base64. The JSON begins with a brace, then a quote
+#: or a small letter. A text of one case is none, as it may be a grid of letters.
+_HELD = re.compile(r"(?:fpuzzles|fpuz|scl|ctc)?(N4[A-Za-f][g-nw-z0-3](?=[^a-z]*[a-z])[A-Za-z0-9+/]*=*)")
+#: A page about a puzzle, which is refused with the reason.
+_PAGE = re.compile(r"https?://\S*logic-masters\S*")
 
 
 def is_exchanged(value: Any) -> bool:
     """Whether a text or a JSON value has one of these forms; it may be malformed, or of a program that is not read."""
+    value = _opened(value)
     if isinstance(value, str):
-        text = value.strip()
-        if text.startswith("{"):
-            found = _object_of(text)
-            return found is not None and is_exchanged(found)
-        known = _LINKS.fullmatch(text) or _HELD.fullmatch(text) or _cause(text)
-        return bool(known) or is_killer_string("".join(text.split()))
+        return _reader(value) is not None
     if not isinstance(value, dict):
         return False
     nested = isinstance(value.get("puzzle"), dict)  # a collection of f-puzzles' objects
     return nested or is_sudokupad(value) or (isinstance(value.get("grid"), list) and "size" in value)
-
-
-def _cause(text: str) -> str | None:
-    """Why a link is not read, if it is one of a known program."""
-    if not text.startswith(("http://", "https://")):
-        return None
-    return next((cause for name, cause in _REFUSED.items() if name in text), None)
 
 
 def read_exchanged(value: Any) -> VariantPuzzle:
@@ -69,14 +56,20 @@ def read_exchanged(value: Any) -> VariantPuzzle:
     Raises:
       ValueError: it is malformed, has a constraint that is not known, or is of a program that is not read.
     """
-    if isinstance(value, str):
-        text = value.strip()
-        if not text.startswith("{"):
-            return _of_text(text)
-        value = json.loads(text.removesuffix(","))
+    value = _opened(value)
+    if isinstance(value, str) and (read := _reader(value)) is not None:
+        return read(value)
     if isinstance(value.get("puzzle"), dict):
         value = {**value["puzzle"], **{key: value[key] for key in ("solution",) if key in value}}
     return read_sudokupad(value) if is_sudokupad(value) else read_fpuzzle(value)
+
+
+def _opened(value: Any) -> Any:
+    """The object of a text that is one in JSON; another text without white space around it, or the value itself."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    return (_object_of(text) if text.startswith("{") else None) or text
 
 
 def _object_of(text: str) -> dict[str, Any] | None:
@@ -88,13 +81,22 @@ def _object_of(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _of_text(text: str) -> VariantPuzzle:
-    """The puzzle of a link or a string."""
-    joined = "".join(text.split())
-    if is_killer_string(joined):
-        return read_killer_string(joined)
-    if (cause := _cause(text)) is not None:
-        raise ValueError(f"{cause}; f-puzzles' JSON is read")
+def _reader(text: str) -> Callable[[str], VariantPuzzle] | None:
+    """What reads a link or a string; None if it is neither."""
+    for known, read in (
+        (is_killer_string, read_killer_string),
+        (is_sudokuwiki, read_sudokuwiki),
+        (is_penpa, read_penpa),
+        (lambda text: _LINKS.fullmatch(text) or _HELD.fullmatch(text), _of_link),
+        (_PAGE.fullmatch, _of_page),
+    ):
+        if known(text):
+            return read
+    return None
+
+
+def _of_link(text: str) -> VariantPuzzle:
+    """The puzzle of a link to f-puzzles or SudokuPad, or of the text in it."""
     held = _HELD.fullmatch(text)
     if (link := _LINKS.fullmatch(text)) is not None:
         query = urllib.parse.parse_qs((link["query"] or "").replace("+", "%2B"))
@@ -103,10 +105,15 @@ def _of_text(text: str) -> VariantPuzzle:
         held = next(filter(None, map(_HELD.fullmatch, parts)), None)
     if held is None:
         raise ValueError("the link holds no puzzle that can be read: take the long link of an f-puzzles export")
-    found = _object_of(lz_string.decompress(held[2]))
+    packed = lz_string.decompress(held[1])
+    found = _object_of(packed) or _object_of(unpacked(packed))
     if found is None:
         raise ValueError("damaged: not an object of JSON")
     return read_exchanged(found)
+
+
+def _of_page(text: str) -> VariantPuzzle:
+    raise ValueError("the link is of a page, not a puzzle: follow its link, and copy the address of the puzzle")
 
 
 class Exchanged(Format):

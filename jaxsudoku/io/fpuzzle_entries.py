@@ -96,17 +96,12 @@ def check_fields(fields: dict[str, Any]) -> None:
         raise ValueError(f"unknown field {unknown[0]!r}")
 
 
-def _along(make: Callable[..., Made]) -> Callable[[Entry], Made]:
-    """Reads entries with lines, each a constraint."""
-    return lambda entry: [one for line in entry.lines for one in make(line, side=entry.side)]
-
-
-def _with_value(make: Callable[..., Made], default: Callable[[int], int]) -> Callable[[Entry], Made]:
-    """Reads entries with lines and a value that has a default for each side."""
+def _along(make: Callable[..., Made], default: int | None = None) -> Callable[[Entry], Made]:
+    """Reads entries with lines, each a constraint; with a default they have a value."""
 
     def read(entry: Entry) -> Made:
-        value = default(entry.side) if entry.value is None else entry.value
-        return [one for line in entry.lines for one in make(line, value, side=entry.side)]
+        value = [] if default is None else [default if entry.value is None else entry.value]
+        return [one for line in entry.lines for one in make(line, *value, side=entry.side)]
 
     return read
 
@@ -247,7 +242,7 @@ READERS: dict[str, Callable[[Entry], Made]] = {
     "zipperline": _along(variants.zipper),
     "parityline": _along(variants.parity),
     "betweenline": _along(variants.between),
-    "lockout": _with_value(variants.lockout, lambda side: 4),
+    "lockout": _along(variants.lockout, 4),
     "doublearrow": _along(variants.double_arrow),
     "difference": _pairs(variants.difference, 1),
     "ratio": _pairs(variants.ratio, 2),

@@ -24,7 +24,7 @@ from jaxsudoku.core.extra_houses import HOUSES, House
 from jaxsudoku.runtime.suggestions import did_you_mean
 
 from .fpuzzle_entries import FLAGS, GLOBAL, READERS, SUMS, Entry, Made, check_fields
-from .variant import VariantPuzzle, board_of_regions, default_board
+from .variant import VariantPuzzle, board_of_regions, default_board, square_cells
 
 #: Keys of drawings, which may say of which constraint they are a part.
 _DRAWN = ("line", "rectangle", "circle", "text", "cage")
@@ -88,17 +88,14 @@ def _cells_of(puzzle: Any) -> tuple[int, list[dict[str, Any]]]:
     """The side, and the objects of all cells."""
     if not isinstance(puzzle, dict) or "grid" not in puzzle:
         raise ValueError("a puzzle of f-puzzles is an object with the keys size and grid")
-    rows = puzzle["grid"]
-    square = isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
-    if not square or not rows or puzzle.get("size", len(rows)) != len(rows):
-        raise ValueError(f"the grid has not as many rows and columns as its size {puzzle.get('size')} says")
-    cells = [cell for row in rows for cell in row]
+    cells = square_cells(puzzle["grid"])
+    side = len(puzzle["grid"])
+    if puzzle.get("size", side) != side:
+        raise ValueError(f"the grid has {side} rows, not as many as its size {puzzle['size']} says")
     for cell in cells:
-        if not isinstance(cell, dict):
-            raise ValueError(f"a cell is {cell!r:.40}, not an object")
         if unknown := sorted(cell.keys() - _CELL_KEYS):
             raise ValueError(f"a cell has an unknown key {unknown[0]!r}")
-    return len(rows), cells
+    return side, cells
 
 
 def _check_keys(puzzle: dict[str, Any]) -> None:

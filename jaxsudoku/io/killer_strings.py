@@ -23,6 +23,7 @@ import string
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.base import Constraint, cell_name
 from jaxsudoku.core.constraints.variants import killer
 
 from .variant import VariantPuzzle, board_of_regions, default_board
@@ -36,7 +37,8 @@ _STEPS = {"<": -1, ">": 1, "^": -9, "v": 9}
 
 
 def is_killer_string(text: str) -> bool:
-    """Whether a text without white space has one of these forms; it may be malformed."""
+    """Whether a text has one of these forms, apart from white space; it may be malformed."""
+    text = "".join(text.split())
     return text.startswith(("SumoCue", "3x3:")) or (bool(_ARROWS.fullmatch(text)) and bool(re.search("[<>^v]", text)))
 
 
@@ -46,6 +48,7 @@ def read_killer_string(text: str) -> VariantPuzzle:
     Raises:
       ValueError: it is malformed.
     """
+    text = "".join(text.split())
     if text.startswith("SumoCue"):
         return _sumo(text)
     return _perfect(text) if text.startswith("3x3:") else _arrows(text)
@@ -100,28 +103,36 @@ def _arrows(text: str) -> VariantPuzzle:
 
 
 def _puzzle(board: Board, diagonals: bool, roots: list[int], totals: dict[int, int]) -> VariantPuzzle:
-    """The puzzle of cages.
-
-    Args:
-      board: the board.
-      diagonals: whether the diagonals are houses.
-      roots: the cell that has the total of each cell's cage.
-      totals: the total of each of these, 0 for none.
-    """
+    """The puzzle of cages; ``diagonals`` says whether the diagonals are houses."""
     if diagonals:
         board = dataclasses.replace(board, extra=Board.diagonal(board.side).extra)
+    grid, constraints = cages_of(roots, totals, board.side)
+    return VariantPuzzle(board, grid, tuple(constraints))
+
+
+def cages_of(roots: list[int], totals: dict[int, int], side: int) -> tuple[np.ndarray, list[Constraint]]:
+    """The givens, uint8[cells], and the constraints of cages.
+
+    Args:
+      roots: for each cell a cell that stands for its cage.
+      totals: the total of the cage of each of these, 0 for none.
+      side: the side of the board.
+
+    Raises:
+      ValueError: a cage of several cells without a total, or one of a cell with a total above the side.
+    """
     members: dict[int, list[int]] = collections.defaultdict(list)
     for cell, root in enumerate(roots):
         members[root].append(cell)
-    grid = np.zeros(board.cells, np.uint8)
+    grid = np.zeros(side**2, np.uint8)
     cages: list[tuple[list[int], int | None]] = []
     for root, cells in members.items():
         if len(cells) > 1:
             if not totals[root]:
-                raise ValueError(f"the cage of r{root // board.side + 1}c{root % board.side + 1} has no total")
+                raise ValueError(f"the cage of {cell_name(root, side)} has no total")
             cages.append((cells, totals[root]))
-        elif totals[root] > board.side:
-            raise ValueError(f"r{root // board.side + 1}c{root % board.side + 1} is given as {totals[root]}")
+        elif totals[root] > side:
+            raise ValueError(f"{cell_name(root, side)} is given as {totals[root]}")
         else:
             grid[root] = totals[root]
-    return VariantPuzzle(board, grid, tuple(killer(cages, side=board.side)))
+    return grid, list(killer(cages, side=side))

@@ -20,12 +20,13 @@ from .fpuzzle_writing import write_fpuzzle
 from .header import read_header
 from .positions import Positions
 from .source import Source, open_pieces, open_source
+from .sudokuwiki import write_sudokuwiki
 from .text import board_of_text, parse_position
-from .variant import VariantPuzzle
-from .variant_records import record_of
+from .variant import VariantPuzzle, record_of
 
-#: Forms in which a puzzle is written: a line of JSON lines, f-puzzles' JSON, or a link to f-puzzles.
-Form = Literal["line", "f-puzzles", "link"]
+#: Forms in which a puzzle is written: a line of JSON lines, f-puzzles' JSON, a link to f-puzzles, or a string of
+#: sudokuwiki.org.
+Form = Literal["line", "f-puzzles", "link", "sudokuwiki"]
 
 #: The beginning of the links that ``variant_text`` writes.
 _LINK = "https://www.f-puzzles.com/?load="
@@ -100,11 +101,13 @@ def _values(text: str) -> list[tuple[int, Any]]:
 def parse_variant(text: str, board: Board | None = None) -> VariantPuzzle:
     """Reads one puzzle with constraints from a text.
 
-    - a link to f-puzzles, or to SudokuPad with an f-puzzles puzzle in it, or the base64 text of either;
+    - a link to f-puzzles, or to SudokuPad with the puzzle in it, or the base64 text of either;
     - the JSON of f-puzzles, or that of SudokuPad (SCL) if it has no drawings;
+    - a link of Penpa+ whose tags name the rules of its drawings;
     - an object of JSON lines: the keys ``puzzle``, ``constraints`` (a list of texts), ``board``, ``solution``,
       ``title`` and ``author``;
-    - strings of killers and jigsaws, of SumoCue and Perfect Sudoku, or with an arrow to the total in each cell;
+    - strings of killers and jigsaws, of sudokuwiki.org, SumoCue and Perfect Sudoku, or with an arrow to the total in
+      each cell;
     - any other puzzle that ``parse`` reads, which then has no constraints.
 
     Args:
@@ -126,15 +129,18 @@ def variant_text(puzzle: VariantPuzzle, form: Form = "line") -> str:
 
     Args:
       puzzle: the puzzle.
-      form: "line" for an object of JSON lines, "f-puzzles" for f-puzzles' JSON, "link" for a link to f-puzzles.
+      form: "line" for an object of JSON lines, "f-puzzles" for f-puzzles' JSON, "link" for a link to f-puzzles,
+        "sudokuwiki" for a string of sudokuwiki.org (a Sudoku, jigsaw or killer).
 
     Raises:
       ValueError: a constraint that the form does not have, an unknown form, or candidates of a board beyond 35x35.
     """
     if form == "line":
         return json.dumps(record_of(puzzle))
+    if form == "sudokuwiki":
+        return write_sudokuwiki(puzzle)
     if form not in ("f-puzzles", "link"):
-        raise ValueError(f"form must be 'line', 'f-puzzles' or 'link', not {form!r}")
+        raise ValueError(f"form must be 'line', 'f-puzzles', 'link' or 'sudokuwiki', not {form!r}")
     written = json.dumps(write_fpuzzle(puzzle), separators=(",", ":"), ensure_ascii=False)
     return written if form == "f-puzzles" else _LINK + urllib.parse.quote(lz_string.compress(written))
 

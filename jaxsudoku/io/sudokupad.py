@@ -1,11 +1,17 @@
 """SudokuPad's JSON (SCL): its givens, regions, and cages with a total or with different digits.
 
 SudokuPad draws puzzles, and its lines, arrows and shapes do not say what they mean. So a puzzle that has any is refused
-by their name; f-puzzles' JSON, which SudokuPad takes too, says it. Rows and columns count from 0.
+by their name; f-puzzles' JSON, which SudokuPad takes too, says it. So is one whose rules in words say more than its
+cages do. Rows and columns count from 0.
+
+Its links hold JSON in a shorter form, in which names are short and without quotes, quotes are single, and empty objects
+are left out.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -16,14 +22,33 @@ from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.sums import Sum
 from jaxsudoku.core.constraints.variants import cells_of
 
-from .variant import VariantPuzzle, board_of_regions
+from .fpuzzle_entries import GLOBAL
+from .rule_words import check_rules
+from .variant import VariantPuzzle, board_of_regions, square_cells
 
 #: Keys without a rule.
 _PLAIN = {"id", "cellSize", "metadata", "settings", "cells", "regions", "cages", "foglight", "triggereffect"}
 #: Keys of drawings.
 _DRAWN = ("lines", "arrows", "overlays", "underlays")
-_GLOBAL = {"antiknight": variants.anti_knight, "antiking": variants.anti_king}
 _CAGE_KEYS = {"cells", "value", "sum", "unique", "hidden", "type", "style", "fontC", "outlineC", "borderColor"}
+#: Short names of keys in links.
+_NAMES = """
+c=color ca=cages ct=center c1=borderColor c2=backgroundColor ce=cells cs=cellSize a=arrows o=overlays u=underlays
+w=width h=height v=value vd=videos l=lines r=rounded re=regions fs=fontSize th=thickness hl=headLength wp=wayPoints
+t=title te=text d=duration d2=d
+"""
+_SHORT = dict(pair.split("=") for pair in _NAMES.split())
+#: What the shorter form of links changes outside of strings: names, values that are true, false or a colour, and empty
+#: objects.
+_PARTS = re.compile(
+    r"""
+    ("(?:[^"\\]|\\.)*")
+    | (?<=[,{[]) ([A-Za-z0-9]+) (?=:)
+    | : ([tf]|\#[0F]|[0-9A-Fa-f]{6}) (?=[,}\]])
+    | (?<=[,[]) (?=[,}\]])
+    """,
+    re.VERBOSE,
+)
 #: Texts that SudokuPad stores as cages without cells.
 _TEXTS = ("title", "author", "rules", "solution", "msgcorrect", "source")
 
@@ -41,19 +66,17 @@ def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
     Raises:
       ValueError: it is malformed, or has a part whose rule is not stated.
     """
-    rows = puzzle["cells"]
-    square = isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
-    if not square or not rows:
-        raise ValueError("its cells are not as many rows as columns")
-    side = len(rows)
+    cells = square_cells(puzzle["cells"])
+    side = math.isqrt(len(cells))
     for key in _DRAWN:
         if puzzle.get(key):
             raise ValueError(f"it has {key}, drawings whose rule is not stated: export f-puzzles' JSON")
     for key, value in puzzle.items():
         if key not in (*_PLAIN, *_DRAWN, "global") and value:
             raise ValueError(f"unknown key {key!r}")
-    texts = {key: str(value) for key, value in (puzzle.get("metadata") or {}).items() if isinstance(value, str)}
-    switches = [key for key, value in (puzzle.get("metadata") or {}).items() if value is True]
+    metadata = puzzle.get("metadata") or {}
+    texts = {key: value for key, value in metadata.items() if isinstance(value, str)}
+    switches = [key for key, value in metadata.items() if value is True]
     cages = []
     for number, cage in enumerate(puzzle.get("cages") or [], start=1):
         name, colon, text = str(cage.get("value") or "").partition(":")
@@ -61,18 +84,20 @@ def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
             texts.setdefault(name.strip().lower(), text.strip())
         else:
             cages.append((number, cage))
+    kinds = {"irregular", *(["killer"] if cages else []), *(name for name in switches if name in GLOBAL)}
+    check_rules(str(texts.get("rules") or metadata.get("rules") or ""), kinds)
     board = _board(puzzle.get("regions"), side)
     found: list[Constraint] = []
     for name in [*switches, *(puzzle.get("global") or [])]:
-        if name not in _GLOBAL:
+        if name not in GLOBAL:
             raise ValueError(f"unknown rule {name!r}")
-        found += _GLOBAL[name](side=side)
+        found += GLOBAL[name](side=side)
     for number, cage in cages:
         try:
             found += _cage(cage, board)
         except ValueError as error:
             raise ValueError(f"cage {number}: {error}") from error
-    grid = np.array([_given(cell, side) for row in rows for cell in row])
+    grid = np.array([_given(cell, side) for cell in cells])
     return VariantPuzzle(
         board,
         grid,
@@ -81,6 +106,22 @@ def read_sudokupad(puzzle: dict[str, Any]) -> VariantPuzzle:
         title=texts.get("title", ""),
         author=texts.get("author", ""),
     )
+
+
+def unpacked(text: str) -> str:
+    """JSON from the shorter form that links hold."""
+    if '"' not in text:
+        text = re.sub(r"\\'|'", lambda found: "'" if len(found[0]) > 1 else '"', text)
+
+    def plain(match: re.Match[str]) -> str:
+        string, key, value = match.groups()
+        if key:
+            return f'"{_SHORT.get(key, key)}"'
+        if value:
+            return {"t": ":true", "f": ":false"}.get(value, f':"{value}"')
+        return string or "{}"
+
+    return _PARTS.sub(plain, text)
 
 
 def _board(regions: Any, side: int) -> Board:
@@ -126,10 +167,8 @@ def _cage(cage: dict[str, Any], board: Board) -> list[Constraint]:
     return variants.killer([(cells, total)], side=board.side)
 
 
-def _given(cell: Any, side: int) -> int:
+def _given(cell: dict[str, Any], side: int) -> int:
     """The digit of a cell, 0 for none; pencil marks are refused, as it is not stated whether they are notes."""
-    if not isinstance(cell, dict):
-        raise ValueError(f"a cell is {cell!r:.40}, not an object")
     if unknown := [key for key, value in cell.items() if key != "value" and value]:
         raise ValueError(f"a cell has {unknown[0]!r}, whose meaning is not stated")
     value = str(cell.get("value") or 0).strip()
