@@ -202,5 +202,5 @@ class TechniqueKernel(PuzzleItems):
     def __call__(self, board: Board, items: Array, key: Array, number: Array, /, *last: Array) -> tuple[Array, Array]:
         assert self.lanes is not None
         puzzles, _, clues = self.split(board, items)
-        found = solve_by_techniques(puzzles, board, self.names, self.lanes, *last, clues=clues)
+        found = solve_by_techniques(puzzles, board, self.names, self.lanes, last[0] if last else None, clues)
         return found.hardest, found.solved
