@@ -55,6 +55,8 @@ Both are empty for puzzles without exactly one solution. status: unique, several
 --by technique: the score and name of the hardest technique needed if the simplest applicable one is always used, see
 `jaxsudoku explain`; inf and no name if the techniques do not solve the puzzle.
 
+Constraints, of the board or of each puzzle, are applied with all rules.
+
 {flags.INPUT_SECTION}
 output: the columns puzzle, clues, rating, rules and status (--by technique: puzzle, clues, score, technique and
 status), then the further columns of the input, including solutions of `jaxsudoku solve`; as text only the puzzles.
