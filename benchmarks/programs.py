@@ -16,6 +16,7 @@ from jaxsudoku import generation, networks, rating, solvers
 from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.kernels import Kernel
 from jaxsudoku.solvers import driver
+from jaxsudoku.techniques.weakest_rules import RulesKernel
 
 Devices = Sequence[Any]
 
@@ -100,7 +101,7 @@ def _kernel(name: str, board: js.Board) -> tuple[Kernel, tuple[Any, ...]]:
     if name == "rate":
         return rating.RatingKernel(), (jax.ShapeDtypeStruct((), np.uint32),)
     if name == "weakest-rules":
-        return rating.RulesKernel(), ()
+        return RulesKernel(), ()
     return driver.SolveKernel(name, solvers.make_config(solvers.get(name))), driver.networks_for(name, None, board)
 
 

@@ -47,13 +47,14 @@ if TYPE_CHECKING:  # what _HOME and _MODULES say, for type checkers and editors
     from jaxsudoku.io import parse, parse_variant, read_puzzles, read_variants
     from jaxsudoku.networks import load_network, make_network, save_network
     from jaxsudoku.pictures import Marks, Picture, plot_history
-    from jaxsudoku.rating import rate, weakest_rules
+    from jaxsudoku.rating import rate
     from jaxsudoku.runtime import distributed as distributed
     from jaxsudoku.runtime.devices import compiler_options
     from jaxsudoku.shipped import load
     from jaxsudoku.solvers import SOLVERS
     from jaxsudoku.solvers.driver import count_solutions, solve
     from jaxsudoku.techniques.ratings import TechniqueRatings
+    from jaxsudoku.techniques.weakest_rules import weakest_rules
 
 _HOME = {
     "Board": "core.board",
@@ -94,7 +95,7 @@ _HOME = {
     "read_variants": "io",
     "save_network": "networks",
     "solve": "solvers.driver",
-    "weakest_rules": "rating",
+    "weakest_rules": "techniques.weakest_rules",
 }
 
 _MODULES = {

@@ -1,17 +1,19 @@
-"""The difficulty of puzzles: branch nodes of complete searches, the hardest technique, and the weakest rules.
+"""The difficulty of puzzles: branch nodes of complete searches, or the hardest technique.
 
 The rating of a puzzle is the mean number of branch nodes of several complete searches with naked and hidden singles,
 each in its own random order. A complete search visits its whole tree: it finds the solution and proves that there is no
 other. A puzzle that singles solve has a rating of 0. From 12x12 on the searches choose cells by conflict weights.
 
-The random seeds of the searches come from the key and from the puzzle itself, so equal puzzles have equal ratings.
+The random seeds of the searches come from the key and from the puzzle itself, with its constraints, so equal puzzles
+have equal ratings.
 
-``techniques.ratings`` computes the ratings by technique.
+``techniques.ratings`` computes the ratings by technique, ``techniques.weakest_rules`` the weakest rules.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import zlib
 from collections.abc import Sequence
 from typing import Any, Literal, overload
 
@@ -22,18 +24,17 @@ from jax import Array, lax
 
 from jaxsudoku import exact
 from jaxsudoku.core.board import Board, board_of_grids
-from jaxsudoku.core.planes import grids_to_planes, grids_to_words, pad_grids, unpack_lanes
-from jaxsudoku.core.propagation import invalid_givens, outcome, propagate
-from jaxsudoku.core.tuning import CPU_LANES, RATED_BY, RULES, SEARCHES, exact_lanes, node_lanes, search_restart
+from jaxsudoku.core.constraints.base import Constraint
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.planes import grids_to_words
+from jaxsudoku.core.tuning import RATED_BY, SEARCHES, exact_lanes, search_restart
 from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.inputs import as_marked
-from jaxsudoku.engine.kernels import PuzzleItems
+from jaxsudoku.engine.kernels import PuzzleItems, as_clues, as_items
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.io import Errors
-from jaxsudoku.runtime import forks
 from jaxsudoku.runtime.arrays import AnyArray
 from jaxsudoku.runtime.devices import quick_options
-from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.random import APART, mix
 from jaxsudoku.runtime.settings import whole_number
 from jaxsudoku.runtime.suggestions import known_name
@@ -64,6 +65,7 @@ def rate(
     key: Array | int | None = None,
     searches: int | None = None,
     up_to: str | None = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
@@ -81,6 +83,7 @@ def rate(
     key: Array | int | None = None,
     searches: int | None = None,
     up_to: str | None = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
@@ -98,6 +101,7 @@ def rate(
     key: Array | int | None = None,
     searches: int | None = None,
     up_to: str | None = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
@@ -114,6 +118,7 @@ def rate(
     key: Array | int | None = None,
     searches: int | None = None,
     up_to: str | None = None,
+    clues: Clues | Sequence[Sequence[Constraint]] | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
@@ -130,7 +135,7 @@ def rate(
       key: of ratings by nodes, a JAX key or a seed; None for 0.
       searches: of ratings by nodes, searches of each puzzle, whose mean the rating is; None for ``SEARCHES``.
       up_to: of ratings by technique, the name of the hardest technique to try; None for all.
-      batch_size, devices: as in ``solve``.
+      clues, batch_size, devices: as in ``solve``.
       progress: as in ``solve``; by technique no puzzle is done until it is proved of all that there is one solution.
       errors: as in ``solve``; a malformed puzzle is rated as one without exactly one solution.
       results: as in ``solve``.
@@ -149,51 +154,40 @@ def rate(
     if not by_technique and up_to is not None:
         raise ValueError("up_to is of ratings by technique")
     program_for(up_to)  # before anything runs
-    shared = (np.uint32(SEARCHES if searches is None else whole_number("searches", searches, 1)),)
+    searches = SEARCHES if searches is None else whole_number("searches", searches, 1)
     key = 0 if key is None else key
     if stay_on_devices(puzzles, results):
-        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors)
+        placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, clues=clues)
         if by_technique:
             return rate_placed(placed, up_to, progress)
+        shared = (np.uint32(searches),)
         return placed.assemble([reported(part) for part in placed.run(RatingKernel(), key, shared, progress)])
-    marked = as_marked(puzzles, board, errors)
+    marked = as_marked(puzzles, board, errors, constrained=True)
     board, batch = marked.board, marked.good.shape
-    flat = marked.searchable.reshape(-1, board.cells)
+    flat, own = marked.searchable.reshape(-1, board.cells), as_clues(clues, marked)
+    run: dict[str, Any] = {"batch_size": batch_size, "devices": devices, "progress": progress}
     if by_technique:
-        found = rate_by_technique(flat, board, up_to, batch_size=batch_size, devices=devices, progress=progress)
+        found = rate_by_technique(flat, board, up_to, own, **run)
         return TechniqueRatings(*(values.reshape(batch) for values in found))
-    engine = Engine(RatingKernel(), board, key, batch_size, devices, shared)
-    with reports(progress) as report:
-        ratings = engine.run(flat, report)
-    return reported(ratings).reshape(batch)
+    return rate_by_nodes(flat, board, own, key=key, searches=searches, **run).reshape(batch)
 
 
-def weakest_rules(
-    puzzles: Any,
-    board: Board | None = None,
+def rate_by_nodes(
+    puzzles: np.ndarray,
+    board: Board,
+    clues: Clues | None = None,
     *,
+    key: Array | int = 0,
+    searches: int = SEARCHES,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
     progress: Report | bool | None = None,
-    errors: Errors = "raise",
 ) -> np.ndarray:
-    """The weakest of ``RULES`` that solves each puzzle without branching.
-
-    Args:
-      puzzles: one or several, in any form that ``solve`` takes.
-      board, batch_size, devices, progress, errors: as in ``solve``.
-
-    Returns:
-      int8[*b], an index into ``RULES``; ``len(RULES)`` where none does, -1 for a malformed puzzle.
-
-    Raises:
-      ValueError: puzzles that do not fit the board.
-    """
-    marked = as_marked(puzzles, board, errors)
-    engine = Engine(RulesKernel(), marked.board, 0, batch_size, devices)
+    """``rate`` by nodes of puzzles uint8[N, cells], with clues as ``kernels.as_clues`` returns them: float32[N]."""
+    kernel = RatingKernel(form=None if clues is None else clues.form)
+    engine = Engine(kernel, board, key, batch_size, devices, (np.uint32(searches),))
     with reports(progress) as report:
-        weakest = engine.run(marked.searchable.reshape(-1, marked.board.cells), report).reshape(marked.good.shape)
-    return np.where(marked.good, weakest, np.int8(-1))
+        return reported(engine.run(as_items(puzzles, clues=clues), report))
 
 
 def grade(ratings: Any) -> np.ndarray:
@@ -227,6 +221,7 @@ def branch_nodes(
     seed: Array,
     board: Board | None = None,
     *,
+    clues: Clues | None = None,
     searches: Array | None = None,
     lanes: int | None = None,
 ) -> Array:
@@ -238,6 +233,7 @@ def branch_nodes(
       puzzles: uint8[N, cells], 0 = empty.
       seed: uint32[2], random bits of the key.
       board: the board; None for the classic one of the puzzles' size.
+      clues: the constraints of each puzzle; None for those of the board alone.
       searches: uint32, the searches of each puzzle; None for ``SEARCHES``.
       lanes: as for ``exact.search``.
 
@@ -247,15 +243,15 @@ def branch_nodes(
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
     puzzles = jnp.asarray(puzzles)
-    hashes, first = _hash(board, puzzles, seed)[:, None], np.arange(1, SEARCHES + 1, dtype=np.uint32)
+    hashes, first = _hash(board, puzzles, seed, clues)[:, None], np.arange(1, SEARCHES + 1, dtype=np.uint32)
     count = jnp.uint32(SEARCHES) if searches is None else searches
 
     def more(turn: Array, total: Array) -> Array:
         numbers = turn.astype(jnp.uint32) * np.uint32(SEARCHES) + first
-        return total + _branches(board, puzzles, hashes, numbers, numbers <= count, lanes)
+        return total + _branches(board, puzzles, clues, hashes, numbers, numbers <= count, lanes)
 
     if searches is None:
-        total = _branches(board, puzzles, hashes, first, None, lanes)
+        total = _branches(board, puzzles, clues, hashes, first, None, lanes)
     else:
         turns = -(-count.astype(jnp.int32) // SEARCHES)
         total = lax.fori_loop(0, turns, more, jnp.zeros(len(puzzles), jnp.float32))
@@ -265,13 +261,18 @@ def branch_nodes(
 
 
 def _branches(
-    board: Board, puzzles: Array, hashes: Array, numbers: Any, wanted: Array | None, lanes: int | None
+    board: Board,
+    puzzles: Array,
+    clues: Clues | None,
+    hashes: Array,
+    numbers: Any,
+    wanted: Array | None,
+    lanes: int | None,
 ) -> Array:
     """The sum of the branch nodes of some searches of puzzles uint8[N, cells], float32[N].
 
     Args:
-      board: the board.
-      puzzles: the puzzles.
+      board, puzzles, clues: as for ``branch_nodes``.
       hashes: uint32[N, 1], from which their seeds are drawn.
       numbers: uint32[m], the numbers of the searches.
       wanted: bool[m], which of them are made; None for all.
@@ -291,6 +292,7 @@ def _branches(
         searched,
         board,
         seeds.reshape(-1),
+        clues=None if clues is None else dataclasses.replace(clues, rows=jnp.repeat(clues.rows, searches, axis=0)),
         limit=2,
         budget=BUDGET,
         restart=BUDGET if large else "never",
@@ -313,36 +315,29 @@ def reported(ratings: Any) -> Any:
     return where(ratings == np.float32(CUT_OFF), np.float32(np.inf), missing)
 
 
-def _hash(board: Board, puzzles: Array, seed: Array) -> Array:
-    """A hash uint32[N] of each puzzle and the seed uint32[2]."""
+def _hash(board: Board, puzzles: Array, seed: Array, clues: Clues | None) -> Array:
+    """A hash uint32[N] of each puzzle, its clues and the seed uint32[2]."""
     words = grids_to_words(puzzles, board)
     start = jnp.full(puzzles.shape[0], mix(seed[0]) ^ seed[1], jnp.uint32)
+    if clues is not None:
+        start ^= _hash_of_clues(clues)
     return lax.fori_loop(0, words.shape[0], lambda row, value: mix(value ^ words[row]) + np.uint32(0x85EBCA6B), start)
 
 
-def solved_by(puzzles: AnyArray, board: Board | None = None, rules: str = "locked", *, lanes: int = CPU_LANES) -> Array:
-    """Whether rules alone solve puzzles, which proves a unique solution; pure, all but the puzzles static.
-
-    Args:
-      puzzles: uint8[N, cells], 0 = empty.
-      board: the board; None for the classic one of the puzzles' size.
-      rules: one of ``RULES``.
-      lanes: puzzles in a block, a multiple of 32.
-
-    Returns:
-      bool[N].
-    """
-    forks.check()
-    board, _ = board_of_grids(np.shape(puzzles), board)
-    padded, _ = pad_grids(jnp.asarray(puzzles), board, lanes)
-
-    def block(part: Array) -> Array:
-        givens = grids_to_planes(part, board)
-        wrong = invalid_givens(givens, board)
-        _, solved = outcome(propagate(fence(givens.candidates), board, rules), board)
-        return unpack_lanes(solved & ~wrong)
-
-    return lax.map(block, padded.reshape(-1, lanes, board.cells)).reshape(-1)[: len(puzzles)]
+def _hash_of_clues(clues: Clues) -> Array:
+    """A hash uint32[N] of the constraints of each puzzle; the order and the form of clues do not change it."""
+    form, rows = clues.form, jnp.asarray(clues.rows).T.astype(jnp.uint32)
+    slots, numbers, _ = form.split(rows)
+    total = jnp.zeros(rows.shape[1], jnp.uint32)
+    for group, cells, values in zip(form.groups, form.parts(slots), numbers, strict=True):
+        roles = dataclasses.replace(group.kind, cells=tuple(range(group.size))).roles
+        hashed = jnp.full_like(cells[0], np.uint32(zlib.crc32(repr(group.kind).encode())))
+        for role, cell in zip(roles, cells, strict=True):  # cells of one role in any order
+            hashed += mix(cell | np.uint32(role << 16))
+        for value in values:
+            hashed = mix(hashed ^ value) + APART
+        total += jnp.where(cells[0] < form.board_cells, hashed, np.uint32(0)).sum(axis=0, dtype=jnp.uint32)
+    return total
 
 
 @dataclasses.dataclass(frozen=True)
@@ -356,6 +351,7 @@ class RatingKernel(PuzzleItems):
 
     lanes: int | None = None
     quick: bool = False
+    form: ClueForm | None = None
 
     def resolve(self, board: Board, platform: str) -> RatingKernel:
         return dataclasses.replace(self, lanes=self.lanes or exact_lanes(board, platform))
@@ -365,27 +361,7 @@ class RatingKernel(PuzzleItems):
         """Further compiler options; quick kernels run on CPUs only."""
         return quick_options() if self.quick else {}
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *searches: Array) -> Array:
+    def __call__(self, board: Board, items: Array, key: Array, number: Array, /, *searches: Array) -> Array:
+        puzzles, _, clues = self.split(board, items)
         seed = jax.random.bits(key, (2,), jnp.uint32)
-        return branch_nodes(puzzles, seed, board, searches=searches[0], lanes=self.lanes)
-
-
-@dataclasses.dataclass(frozen=True)
-class RulesKernel(PuzzleItems):
-    """A ``kernels.Kernel`` from puzzles to indices into ``RULES``, as ``weakest_rules``.
-
-    Attributes:
-      lanes: puzzles in a block, a multiple of 32.
-    """
-
-    lanes: int = CPU_LANES
-
-    def resolve(self, board: Board, platform: str) -> RulesKernel:
-        return RulesKernel(node_lanes(board, platform))
-
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /) -> Array:
-        weakest = jnp.full(puzzles.shape[0], len(RULES), jnp.int8)
-        for level in reversed(range(len(RULES))):
-            solved = solved_by(puzzles, board, RULES[level], lanes=self.lanes)
-            weakest = jnp.where(solved, jnp.int8(level), weakest)
-        return weakest
+        return branch_nodes(puzzles, seed, board, clues=clues, searches=searches[0], lanes=self.lanes)

@@ -110,6 +110,7 @@ class Explained(NamedTuple):
     techniques: Sequence[str]
     candidates: np.ndarray | None
     givens: np.ndarray | None
+    solution: np.ndarray | None
 
 
 def proper_puzzle(given: OneInput, up_to: str | None) -> Explained | None:
@@ -133,7 +134,7 @@ def proper_puzzle(given: OneInput, up_to: str | None) -> Explained | None:
             left = "techniques that rely on one solution are left out"
             within = "within its candidates the puzzle has one solution, without them several"
             screen.say(f"{where}: {within}: {left}")
-        return Explained(grid, board, usable(None, proof, up_to), candidates, givens)
+        return Explained(grid, board, usable(None, proof, up_to), candidates, givens, proof.solution)
     screen.clear()
     (clash,) = clashing(chunk.grids[:1], board)
     fault = f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained"

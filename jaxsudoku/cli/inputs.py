@@ -154,7 +154,8 @@ def opened(request: Inputs, keep: Collection[str] = (), constrained: bool = Fals
 def _check_constrained(puzzles: PuzzleFile, constrained: bool) -> None:
     if puzzles.constrained and not constrained:
         raise UsageError(
-            f"{puzzles.name}: its puzzles have constraints of their own; solve, count, show, explain and hint take them"
+            f"{puzzles.name}: its puzzles have constraints of their own; solve, count, rate, show, explain and hint "
+            "take them"
         )
 
 

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,11 @@ from .inputs import opened
 from .invocation import Invocation
 from .outputs import check_answers, open_table
 from .parser import Parser, flag
-from .run import Run, searchable
+from .run import ClueSource, Run, searchable
 from .verdicts import INVALID, MALFORMED, SEVERAL, UNSATISFIABLE, verdicts
+
+if TYPE_CHECKING:
+    from jaxsudoku.core.constraints.clues import Clues
 
 EPILOG = f"""\
 examples:
@@ -51,6 +54,8 @@ Both are empty for puzzles without exactly one solution. status: unique, several
 
 --by technique: the score and name of the hardest technique needed if the simplest applicable one is always used, see
 `jaxsudoku explain`; inf and no name if the techniques do not solve the puzzle.
+
+Constraints, of the board or of each puzzle, are applied with all rules.
 
 {flags.INPUT_SECTION}
 output: the columns puzzle, clues, rating, rules and status (--by technique: puzzle, clues, score, technique and
@@ -110,7 +115,7 @@ def run(request: Request, invocation: Invocation) -> int:
     check_answers(request, request.table_kind)
     number, label = _RATED[request.by]
     columns = {"puzzle": object, "clues": np.int32, number: np.float32, label: object, "status": object}
-    with opened(request, keep=ANSWER_COLUMNS) as source:
+    with opened(request, keep=ANSWER_COLUMNS, constrained=True) as source:
         board = source.board
         # answers of an earlier `solve` are carried along
         chunks = mark_board(source.puzzles.chunks(request.batch_size or _BATCH_SIZE, keep=ANSWER_COLUMNS), board)
@@ -159,6 +164,7 @@ class Rater:
     def __init__(self, board: Board, request: Request, report: Report | None = None) -> None:
         self.board, self.request, self._report = board, request, report
         self.number, self.label = _RATED[request.by]
+        self._clues = ClueSource(board)
 
     @property
     def settings(self) -> str:
@@ -168,32 +174,42 @@ class Rater:
             return f"--by technique{f' --up-to {request.up_to}' if request.up_to else ''}"
         return f"--seed {request.seed} --searches {request.searches}"
 
-    def rate(self, puzzles: np.ndarray) -> Ratings:
-        """The ratings of puzzles uint8[n, cells]; reports nothing."""
-        return self._rated(puzzles, None)
+    def rate(self, chunk: Chunk, rows: Sequence[int]) -> Ratings:
+        """The ratings of some puzzles of a chunk; reports nothing."""
+        at = np.array(rows, int)
+        clues = self._clues.of(chunk)
+        return self._rated(searchable(chunk.grids, chunk.good)[at], None if clues is None else clues[at], None)
 
-    def _rated(self, puzzles: np.ndarray, report: Report | None) -> Ratings:
-        from jaxsudoku.rating import rate, weakest_rules
+    def _rated(self, puzzles: np.ndarray, clues: Clues | None, report: Report | None) -> Ratings:
+        from jaxsudoku.rating import rate_by_nodes
+        from jaxsudoku.techniques.ratings import rate_by_technique
+        from jaxsudoku.techniques.weakest_rules import weakest_of
 
         request = self.request
         if request.by == "technique":
-            found = rate(puzzles, self.board, by="technique", up_to=request.up_to, progress=report)
-            return Ratings(found.score, found.names, self._solutions(puzzles, found.score))
-        rules = _SOLVED_BY[weakest_rules(puzzles, self.board)]  # first, as the share of the work is that of ratings
-        rating = rate(puzzles, self.board, key=request.seed, searches=request.searches, progress=report)
+            found = rate_by_technique(puzzles, self.board, request.up_to, clues, progress=report)
+            return Ratings(found.score, found.names, self._solutions(puzzles, clues, found.score))
+        rules = _SOLVED_BY[weakest_of(puzzles, self.board, clues)]  # first, as the share of the work is that of ratings
+        key, searches = request.seed, request.searches
+        rating = rate_by_nodes(puzzles, self.board, clues, key=key, searches=searches, progress=report)
         rules[np.isnan(rating)] = ""
-        solutions = self._solutions(puzzles, rating)
+        solutions = self._solutions(puzzles, clues, rating)
         return Ratings(rating, rules, np.where(np.isinf(rating), np.int32(-1), solutions))
 
-    def _solutions(self, puzzles: np.ndarray, rating: np.ndarray) -> np.ndarray:
+    def _solutions(self, puzzles: np.ndarray, clues: Clues | None, rating: np.ndarray) -> np.ndarray:
         """The number of solutions, up to 2: 1 for puzzles with a rating, 0 for invalid ones."""
-        from jaxsudoku.solvers.driver import count_solutions
+        from jaxsudoku.engine.batches import Engine
+        from jaxsudoku.engine.kernels import as_items
+        from jaxsudoku.exact import ExactConfig
+        from jaxsudoku.exact.uniqueness import CountKernel
 
         counts = np.where(np.isnan(rating), 0, 1).astype(np.int32)
         searched = np.flatnonzero((counts == 0) & (puzzles <= self.board.side).all(axis=1))
         searched = searched[~clashing(puzzles[searched], self.board)]
         if len(searched):
-            counts[searched] = count_solutions(puzzles[searched], self.board)
+            own = None if clues is None else clues[searched]
+            kernel = CountKernel(ExactConfig(), form=None if own is None else own.form, grids=False)
+            counts[searched] = Engine(kernel, self.board).run(as_items(puzzles[searched], clues=own)).counts
         return counts
 
     def split(self, chunk: Chunk) -> list[slice]:
@@ -207,7 +223,7 @@ class Rater:
         """The ratings of chunks."""
         del first
         for chunk in chunks:
-            yield self._rated(searchable(chunk.grids, chunk.good), self._report)
+            yield self._rated(searchable(chunk.grids, chunk.good), self._clues.of(chunk), self._report)
 
 
 class RatingWriter:
@@ -253,8 +269,7 @@ class RatingWriter:
         """Rates some puzzles of an earlier run again, to check that the settings are the same."""
         rater = self._rater
         rows = [row for row in self._again if 0 <= row - chunk.start < len(chunk)]
-        at = np.array(rows, int) - chunk.start
-        ratings = rater.rate(searchable(chunk.grids[at], chunk.good[at])).rating.tolist() if rows else []
+        ratings = rater.rate(chunk, [row - chunk.start for row in rows]).rating.tolist() if rows else []
         for row, rating in zip(rows, ratings, strict=True):
             earlier = float(self._table.kept[row][rater.number] or "nan")
             if not np.isclose(earlier, rating, rtol=1e-4, equal_nan=True):

@@ -47,10 +47,34 @@ class Worker(Protocol):
         """The answers to chunks in order; the first chunk has the number ``first``."""
 
 
+class ClueSource:
+    """The constraints of chunks as clues of one form, so that they use one program; a chunk may widen the form.
+
+    Args:
+      board: the board.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+        self._form: ClueForm | None = None
+
+    def of(self, chunk: Chunk) -> Clues | None:
+        """The constraints of a chunk's puzzles and what follows from them; None if the input has none."""
+        if chunk.constraints is None:
+            return None
+        from jaxsudoku.core.constraints.clues import Clues
+        from jaxsudoku.core.constraints.house_sums import with_house_sums
+
+        clues = with_house_sums(Clues.of(chunk.constraints, self._board), self._board)
+        if self._form is None:
+            self._form = clues.form
+        elif (joined := self._form.joined(clues.form)) != self._form:
+            self._form = joined.with_room()  # as later chunks differ as much
+        return clues.of_form(self._form)
+
+
 class Engines:
     """A ``Worker`` of engines with one kernel: without and with the candidates and the constraints of puzzles.
-
-    Constraints of all chunks have one form, so that they use one program; a chunk that does not fit widens it.
 
     Args:
       kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
@@ -79,16 +103,16 @@ class Engines:
         self._engines: dict[tuple[bool, ClueForm | None], Engine] = {(False, None): self.engine}
         self._kernel, self._board, self._request, self._shared = kernel, board, request, shared
         self._finish, self._within = finish, within
-        self._form: ClueForm | None = None
+        self._clues = ClueSource(board)
 
     def split(self, chunk: Chunk) -> list[slice]:
         """Divides a chunk into batches, whose constraints have one form."""
-        self._clues(chunk)
+        self._clues.of(chunk)
         return self.engine.split(len(chunk))
 
     def compile(self, chunk: Chunk) -> None:
         """Compiles for batches such as this one."""
-        self._engine_of(self._clues(chunk), chunk).compile(len(chunk))
+        self._engine_of(self._clues.of(chunk), chunk).compile(len(chunk))
 
     def stream(self, chunks: Iterable[Chunk], first: int = 0) -> Iterator[Any]:
         """The answers to chunks."""
@@ -96,7 +120,7 @@ class Engines:
 
         def prepared() -> Iterator[tuple[Engine, Chunk, np.ndarray]]:
             for chunk in chunks:
-                clues = self._clues(chunk)
+                clues = self._clues.of(chunk)
                 candidates = chunk.candidates_of(range(len(chunk))) if self._listed(chunk) else None
                 items = as_items(searchable(chunk.grids, chunk.good), candidates, clues)
                 yield self._engine_of(clues, chunk), chunk, items
@@ -109,20 +133,6 @@ class Engines:
 
     def _listed(self, chunk: Chunk) -> bool:
         return self._within and bool(chunk.listed.any())
-
-    def _clues(self, chunk: Chunk) -> Clues | None:
-        """The constraints of a chunk's puzzles and what follows from them, in the form of all chunks so far."""
-        if chunk.constraints is None:
-            return None
-        from jaxsudoku.core.constraints.clues import Clues
-        from jaxsudoku.core.constraints.house_sums import with_house_sums
-
-        clues = with_house_sums(Clues.of(chunk.constraints, self._board), self._board)
-        if self._form is None:
-            self._form = clues.form
-        elif (joined := self._form.joined(clues.form)) != self._form:
-            self._form = joined.with_room()  # as later chunks differ as much
-        return clues.of_form(self._form)
 
     def _engine_of(self, clues: Clues | None, chunk: Chunk) -> Engine:
         from jaxsudoku.engine.batches import Engine

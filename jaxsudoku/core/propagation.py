@@ -161,8 +161,10 @@ def invalid_givens(givens: Givens, board: Board) -> Array:
 # ---------------------------------------------------------------------- rules on any layout
 
 
-def fixpoint(layout: Layout, candidates: Array, rules: str, rounds: int | None = None) -> Array:
-    """``propagate`` on candidates of a layout."""
+def fixpoint(
+    layout: Layout, candidates: Array, rules: str, rounds: int | None = None, clues: Clues | None = None
+) -> Array:
+    """``propagate`` on candidates of a layout, with the clues of the lanes' puzzles."""
     if not includes(rules, "naked"):
         return candidates
 
@@ -172,7 +174,7 @@ def fixpoint(layout: Layout, candidates: Array, rules: str, rounds: int | None =
 
     def one_round(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         before, _, done = state
-        after = sweep(layout, before, rules)
+        after = sweep(layout, before, rules, clues)
         return after, (after != before).any(), done + 1
 
     start = (candidates, *vary_as(candidates, (jnp.bool_(True), jnp.int32(0))))

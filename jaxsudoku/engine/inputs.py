@@ -85,8 +85,8 @@ def as_marked(puzzles: Any, board: Board | None, errors: Errors = "raise", const
         board, _ = board_of_grids(cells, board)
         if puzzles.constraints is not None and not constrained:
             raise ValueError(
-                "these puzzles have constraints of their own, which solve and count_solutions take; elsewhere put the "
-                "constraints of a puzzle on its board (Board.with_)"
+                "these puzzles have constraints of their own, which solve, count_solutions, rate and weakest_rules "
+                "take; elsewhere put the constraints of a puzzle on its board (Board.with_)"
             )
         return Marked(puzzles.grids, board, puzzles.good, puzzles.causes, puzzles.constraints)
     if isinstance(puzzles, bytes):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.constraints.house_sums import with_house_sums
+from jaxsudoku.engine.inputs import Marked
 
 #: Items of the smallest program.
 SMALL = 32
@@ -129,6 +132,28 @@ def as_items(puzzles: np.ndarray, candidates: np.ndarray | None = None, clues: C
     if clues is None:
         return items
     return np.concatenate([items.reshape(len(items), -1), clues.rows], axis=1, dtype=np.uint16)
+
+
+def as_clues(clues: Clues | Sequence[Sequence[Constraint]] | None, puzzles: Marked) -> Clues | None:
+    """Clues of puzzles, or the constraints that they have, with what follows from them and the houses; None for none.
+
+    Raises:
+      ValueError: clues of another board or of another number of puzzles, a constraint that does not fit the board, or
+        clues of puzzles that have constraints of their own.
+    """
+    if puzzles.constraints is not None:
+        if clues is not None:
+            raise ValueError("the puzzles have constraints of their own; leave out clues")
+        clues = puzzles.constraints
+    if clues is None:
+        return None
+    board, size = puzzles.board, puzzles.good.size
+    if not isinstance(clues, Clues):
+        clues = Clues.of(clues, board)
+    if len(clues) != size:
+        raise ValueError(f"clues of {len(clues)} puzzles for {size} puzzles")
+    clues.check(board, size)
+    return with_house_sums(clues, board)
 
 
 def fewest_items(board: Board) -> int:

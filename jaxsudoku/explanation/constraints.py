@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,34 +22,40 @@ from .words import cells_named, digits_named, is_digit, listed
 
 #: The most assignments of the cells of a constraint that are tried for its sentence, and the most sets that it names.
 _MOST_TRIED, _MOST_NAMED = 4096, 3
+#: The most results of constraints that are remembered.
+_MOST_KNOWN = 1 << 19
 
 
 class Kept(NamedTuple):
-    """What a constraint leaves.
+    """What a constraint removes from the candidates of its cells.
 
     Attributes:
       constraint: the constraint.
       implied: whether it follows from cages and houses by the 45 rule.
-      left: for each of its cells the digits that are left, as bits.
+      before: for each of its cells the digits, as bits.
+      left: for each of its cells the digits that are left.
+      lost: the digits that are removed, each with the cells that lose it as a set.
     """
 
     constraint: Constraint
     implied: bool
+    before: tuple[int, ...]
     left: tuple[int, ...]
+    lost: tuple[tuple[int, int], ...]
+
+    def removed(self) -> list[Candidate]:
+        """The candidates that are removed."""
+        return [(digit, cell) for digit, cells in self.lost for cell in bits(cells)]
 
 
 def constraints(view: View) -> Iterator[Finding]:
     """What one constraint excludes; of rules for pairs all over the board, what one filled cell excludes."""
     board = view.board
     waiting: dict[tuple[str, int], dict[Candidate, None]] = {}
-    for kept in kept_by(board, tuple(view.left)):
+    found = pruning(board).changed(view.left)
+    for kept in sorted(found, key=operator.attrgetter("implied")):
         constraint = kept.constraint
-        removed = [
-            (digit, cell)
-            for cell, left in zip(constraint.cells, kept.left, strict=True)
-            for digit in bits(view.left[cell] & ~left)
-            if not view.filled >> cell & 1
-        ]
+        removed = [(digit, cell) for digit, cell in kept.removed() if not view.filled >> cell & 1]
         filled = [cell for cell in constraint.cells if view.filled >> cell & 1]
         if removed and filled and constraint in board.pair_rules:
             waiting.setdefault((board.pair_rules[constraint], filled[0]), {}).update(dict.fromkeys(removed))
@@ -65,62 +71,131 @@ def pruned(board: Board, places: list[int]) -> list[int]:
     if not board.constraints:
         return places
     left = digits_by_cell(places, board.cells)
-    for kept in kept_by(board, tuple(left)):
-        for cell, digits in zip(kept.constraint.cells, kept.left, strict=True):
-            left[cell] &= digits
-    return [sum(1 << cell for cell, digits in enumerate(left) if digits >> digit & 1) for digit in range(board.side)]
+    places = [*places]
+    for kept in pruning(board).changed(left):
+        for digit, cells in kept.lost:
+            places[digit] &= ~cells
+    return places
+
+
+class Pruning:
+    """What the constraints of a board remove from positions; remembered, as positions differ in few cells.
+
+    Args:
+      board: the board.
+
+    Attributes:
+      every: the numbers of all constraints, as bits.
+    """
+
+    def __init__(self, board: Board) -> None:
+        self._groups, self._side = _groups(board), board.side
+        self._members = [member for group in self._groups for member in group.members]
+        self._group_of = [number for number, group in enumerate(self._groups) for _ in group.members]
+        self._cells = [_getter(constraint.cells) for constraint, _ in self._members]
+        #: for each constraint what it removes, by the digits of its cells; None for nothing
+        self._known: list[dict[tuple[int, ...], Kept | None]] = [{} for _ in self._members]
+        self._size = 0
+        self.every = (1 << len(self._members)) - 1
+        self._of_cell = [0] * board.cells
+        for number, (constraint, _) in enumerate(self._members):
+            for cell in constraint.cells:
+                self._of_cell[cell] |= 1 << number
+
+    def touched(self, cells: Iterable[int]) -> int:
+        """The constraints that have any of some cells: their numbers, as bits."""
+        found = 0
+        for cell in cells:
+            found |= self._of_cell[cell]
+        return found
+
+    def changed(self, left: Sequence[int]) -> list[Kept]:
+        """What constraints remove from the candidates of each cell, as bits; only those that remove any."""
+        return self.changed_in([(left, self.every)])[0]
+
+    def changed_in(self, positions: Iterable[tuple[Sequence[int], int]]) -> list[list[Kept]]:
+        """``changed`` for several positions, each with the constraints to apply: their numbers, as bits."""
+        if self._size > _MOST_KNOWN:
+            self._size = 0
+            for known in self._known:
+                known.clear()
+        found: list[list[Any]] = []
+        waiting: dict[int, dict[tuple[int, tuple[int, ...]], None]] = {}  # by the group
+        for left, constraints in positions:
+            own: list[Any] = []
+            for number in bits(constraints):
+                digits, known = self._cells[number](left), self._known[number]
+                if digits not in known:
+                    own.append((number, digits))
+                    waiting.setdefault(self._group_of[number], {})[number, digits] = None
+                elif (kept := known[digits]) is not None:
+                    own.append(kept)
+            found.append(own)
+        if not waiting:
+            return found
+        for group, keys in waiting.items():
+            self._prune(group, list(keys))
+        all_found = [[one if isinstance(one, Kept) else self._known[one[0]][one[1]] for one in own] for own in found]
+        return [[kept for kept in own if kept is not None] for own in all_found]
+
+    def _prune(self, group: int, keys: list[tuple[int, tuple[int, ...]]]) -> None:
+        """Applies constraints of a group to digits of their cells."""
+        before = np.array([digits for _, digits in keys], np.uint32).T
+        numbers = np.array([self._members[number][0].numbers for number, _ in keys], np.int32).T
+        after = self._groups[group].kind.prune([*before[..., None]], [*numbers[..., None]], self._side)
+        rows = np.stack(after)[..., 0].T.tolist()
+        self._size += len(keys)
+        for (number, digits), row in zip(keys, rows, strict=True):
+            kept, left = None, tuple(own & old for own, old in zip(row, digits, strict=True))
+            if left != digits:
+                constraint, implied = self._members[number]
+                kept = Kept(constraint, implied, digits, left, _lost(constraint.cells, digits, left))
+            self._known[number][digits] = kept
+
+
+def _getter(cells: tuple[int, ...]) -> Callable[[Sequence[int]], tuple[int, ...]]:
+    """The function from a list by cells to the items of some cells."""
+    return operator.itemgetter(*cells) if len(cells) > 1 else lambda items: tuple(items[cell] for cell in cells)
+
+
+def _lost(cells: Sequence[int], before: Sequence[int], left: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The digits that cells lose, each with these cells as a set."""
+    lost: dict[int, int] = {}
+    for cell, old, now in zip(cells, before, left, strict=True):
+        for digit in bits(old & ~now):
+            lost[digit] = lost.get(digit, 0) | 1 << cell
+    return tuple(lost.items())
 
 
 @functools.lru_cache(maxsize=4)
-def kept_by(board: Board, left: tuple[int, ...]) -> list[Kept]:
-    """What each constraint leaves of some candidates; last those that follow by the 45 rule.
+def pruning(board: Board) -> Pruning:
+    """The pruning of a board."""
+    return Pruning(board)
 
-    Args:
-      board: the board.
-      left: for each cell its candidates, as bits.
+
+class _Group(NamedTuple):
+    """Constraints of one kind and number of cells, and whether they follow by the 45 rule.
+
+    Attributes:
+      kind: the kind.
+      members: each constraint, and whether it is implied.
     """
-    found = [
-        Kept(constraint, implied, tuple(kept[:, 0].tolist()))
-        for constraint, implied, kept in _pruned(board, np.array(left, np.uint32)[:, None])
-    ]
-    return sorted(found, key=operator.attrgetter("implied"))
+
+    kind: Constraint
+    members: list[tuple[Constraint, bool]]
 
 
-def changed_by(board: Board, positions: Sequence[Sequence[int]]) -> list[list[Kept]]:
-    """What constraints leave of the candidates of several positions, where it is less than before.
-
-    Args:
-      board: the board.
-      positions: for each position and cell its candidates, as bits.
-    """
-    found: list[list[Kept]] = [[] for _ in positions]
-    if board.constraints and positions:
-        left = np.array(positions, np.uint32).T
-        for constraint, implied, kept in _pruned(board, left):
-            for number in np.flatnonzero((kept != left[list(constraint.cells)]).any(axis=0)).tolist():
-                found[number].append(Kept(constraint, implied, tuple(kept[:, number].tolist())))
-    return found
-
-
-def _pruned(board: Board, left: np.ndarray) -> Iterator[tuple[Constraint, bool, np.ndarray]]:
-    """Each constraint, whether it is implied, and what it leaves of candidates uint32[cells, N]: uint32[size, N]."""
-    for group, members in _groups(board):
-        numbers = [values[:, None] for values in group.numbers.T]
-        kept = np.stack(group.kind.prune([left[cells] for cells in group.cells.T], numbers, board.side))
-        for number, (constraint, implied) in enumerate(members):
-            yield constraint, implied, kept[:, number]
-
-
-@functools.lru_cache(maxsize=8)
-def _groups(board: Board) -> list[tuple[Group, list[tuple[Constraint, bool]]]]:
-    """The groups of constraints that are applied, each with its constraints and whether they are implied."""
+def _groups(board: Board) -> list[_Group]:
+    """The groups of constraints that are applied."""
     groups: Sequence[Group] = board.constraint_groups
     if any(isinstance(constraint, Cage) for constraint in board.constraints):
         from jaxsudoku.core.constraints.house_sums import implied_groups  # loads JAX
 
         groups = implied_groups(board)
     given = {constraint.normalized() for constraint in board.constraints}
-    return [(group, [(one, one.normalized() not in given) for one in group.constraints()]) for group in groups]
+    return [
+        _Group(group.kind, [(one, one.normalized() not in given) for one in group.constraints()]) for group in groups
+    ]
 
 
 # ---------------------------------------------------------------------- sentences
@@ -133,27 +208,21 @@ def _reason(view: View, kept: Kept, removed: Sequence[Candidate]) -> str:
     if sets is not None and not {digit for digit, _ in removed} & set(itertools.chain(*sets)):
         text = f"{_subject(board, kept)} allows only {listed(map(digits_named, sets), 'or')}"
     else:
-        text = allowed(board, kept, [view.left[cell] for cell in constraint.cells])
+        text = allowed(board, kept)
     return f"{text[0].upper()}{text[1:]}"
 
 
-def allowed(board: Board, kept: Kept, before: Sequence[int]) -> str:
-    """What a constraint leaves in the cells that lose a candidate, as in "the cage of ... allows only 3 in r1c1".
-
-    Args:
-      board: the board.
-      kept: the constraint, and what it leaves.
-      before: the digits of its cells before, as bits.
-    """
+def allowed(board: Board, kept: Kept) -> str:
+    """What a constraint leaves in the cells that lose a candidate, as in "the cage of ... allows only 3 in r1c1"."""
     constraint = kept.constraint
     if kept.implied and len(constraint.cells) == 1:
         return f"by the 45 rule {cells_named(board, constraint.cells)} is {constraint.numbers[0]}"
-    if not all(digits & old for digits, old in zip(kept.left, before, strict=True)):
+    if not all(kept.left):
         return f"{_subject(board, kept)} can't be satisfied"
     alike: dict[int, list[int]] = {}
-    for cell, digits, old in zip(constraint.cells, kept.left, before, strict=True):
-        if digits & old != old:
-            alike.setdefault(digits & old, []).append(cell)
+    for cell, digits, old in zip(constraint.cells, kept.left, kept.before, strict=True):
+        if digits != old:
+            alike.setdefault(digits, []).append(cell)
     parts = [f"{digits_named(bits(digits), 'or')} in {cells_named(board, own)}" for digits, own in alike.items()]
     return f"{_subject(board, kept)} allows only {listed(parts)}"
 

@@ -88,11 +88,11 @@ def _proper(
     givens: Any,
     techniques: Sequence[str] | None,
     up_to: str | None,
-) -> tuple[np.ndarray, Board, list[str], np.ndarray | None, np.ndarray | None]:
+) -> tuple[np.ndarray, Board, list[str], np.ndarray | None, np.ndarray | None, np.ndarray | None]:
     """The arguments of ``steps_of`` for a position with exactly one solution."""
     names = [technique.name for technique in chosen(techniques, up_to)]
     array, board, listed, given = as_position(puzzle, board, candidates, givens)
     proof = prove(array, board, listed)
     if proof.fault is not None:
         raise ValueError(f"the puzzle has {proof.fault}; only a puzzle with exactly one solution can be explained")
-    return array, board, usable(names, proof), listed, proper_givens(array, board, given)
+    return array, board, usable(names, proof), listed, proper_givens(array, board, given), proof.solution

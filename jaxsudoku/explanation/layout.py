@@ -21,10 +21,17 @@ from jaxsudoku.techniques.subset_sizes import subset_sizes
 
 def bits(mask: int) -> Iterator[int]:
     """The numbers of the bits that are set, lowest first."""
+    return iter(_bits(mask))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _bits(mask: int) -> tuple[int, ...]:
+    found = []
     while mask:
         low = mask & -mask
-        yield low.bit_length() - 1
+        found.append(low.bit_length() - 1)
         mask ^= low
+    return tuple(found)
 
 
 class Locked(NamedTuple):

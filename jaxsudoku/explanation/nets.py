@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import heapq
+import itertools
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from jaxsudoku.pictures import Candidate
 
-from .constraints import Kept, allowed, changed_by
+from .constraints import Kept, allowed, pruning
 from .finding import Finding, removing
-from .layout import Locked, bits, digits_by_cell
+from .layout import Locked, bits
 from .singles import Dead, Placed, place, settle
 from .view import View
 from .words import cell_name, cells_named, is_digit
@@ -45,34 +46,34 @@ def forcing_chains(view: View, rules: str) -> Iterator[Finding]:
       view: the position.
       rules: "singles", or "locked" for locked candidates too; with the constraints of the board.
     """
-    trials = [_Trial(view, assumed, rules == "locked") for assumed in view.doubtful()]
-    going = trials
-    while going:
-        for trial in going:
+    constraints = pruning(view.board)
+    unsettled = constraints.touched([cell for kept in constraints.changed(view.left) for cell in kept.constraint.cells])
+    going = list(enumerate(_Trial(view, assumed, rules == "locked") for assumed in view.doubtful()))
+    refuted: list[tuple[int, int, _Trial]] = []  # a heap: the steps that a contradiction needs, the trial's number
+    for applied in itertools.count():
+        for number, trial in going:
             trial.settle()
-        going = [trial for trial in going if trial.end is None]
-        changed = changed_by(view.board, [trial.left() for trial in going])
-        for trial, found in zip(going, changed, strict=True):
+            if trial.end is not None:
+                heapq.heappush(refuted, (len(trial.needed), number, trial))
+        going = [(number, trial) for number, trial in going if trial.end is None]
+        positions = []
+        for _, trial in going:
+            changed = trial.update()
+            positions.append((trial.left, unsettled | constraints.touched(bits(changed))))
+        unsettled = 0
+        removing = constraints.changed_in(positions)
+        for (_, trial), found in zip(going, removing, strict=True):
             trial.prune(found)
-        going = [trial for trial, found in zip(going, changed, strict=True) if found]
-    for trial in sorted((trial for trial in trials if trial.end is not None), key=lambda trial: len(trial.needed)):
-        yield trial.finding()
-
-
-class _Pruned(NamedTuple):
-    """What a constraint removes.
-
-    Attributes:
-      kept: the constraint, and what it leaves.
-      before: for each of its cells the digits before, as bits.
-    """
-
-    kept: Kept
-    before: tuple[int, ...]
+        going = [own for own, found in zip(going, removing, strict=True) if found]
+        # a contradiction that shows after constraints were applied n times needs at least n steps
+        while refuted and (not going or refuted[0][0] <= applied):
+            yield heapq.heappop(refuted)[-1].finding()
+        if not going:
+            return
 
 
 #: A step of a trial.
-_Step = Placed | tuple[int, Locked] | _Pruned
+_Step = Placed | tuple[int, Locked] | Kept
 
 
 class _Trial:
@@ -85,6 +86,7 @@ class _Trial:
 
     Attributes:
       end: the contradiction if there is one.
+      left: for each cell its candidates, as bits, as they were at the last ``update``.
     """
 
     end: Dead | None = None
@@ -95,6 +97,7 @@ class _Trial:
         self._places = [*view.places]
         place(view.layout, self._places, *assumed)
         self._done = view.filled | 1 << assumed[1]
+        self.left, self._seen = [*view.left], view.places
 
     def settle(self) -> None:
         """Applies the rules of houses until they show nothing."""
@@ -112,20 +115,23 @@ class _Trial:
             for digit, pattern in found:
                 places[digit] &= ~pattern.lost
 
-    def left(self) -> list[int]:
-        """For each cell its candidates, as bits."""
-        return digits_by_cell(self._places, self.view.board.cells)
+    def update(self) -> int:
+        """Updates ``left``; the cells that lost a candidate since the last time."""
+        changed = 0
+        for digit, (old, now) in enumerate(zip(self._seen, self._places, strict=True)):
+            if gone := old & ~now:
+                changed |= gone
+                for cell in bits(gone):
+                    self.left[cell] ^= 1 << digit
+        self._seen = [*self._places]
+        return changed
 
     def prune(self, found: Sequence[Kept]) -> None:
-        """Removes what constraints exclude."""
-        left = self.left()
+        """Removes what constraints exclude from the candidates in ``left``."""
+        self._log += found
         for kept in found:
-            cells = kept.constraint.cells
-            self._log.append(_Pruned(kept, tuple(left[cell] for cell in cells)))
-            for cell, digits in zip(cells, kept.left, strict=True):
-                for digit in bits(left[cell] & ~digits):
-                    self._places[digit] &= ~(1 << cell)
-                left[cell] &= digits
+            for digit, cells in kept.lost:
+                self._places[digit] &= ~cells
 
     @functools.cached_property
     def needed(self) -> list[_Step]:
@@ -163,13 +169,9 @@ class _Trial:
                 lost = [(digit, step.cell) for digit in self.view.digits(step.cell) if digit != step.digit]
                 cells = self.view.layout.sees[step.cell]
                 digit = step.digit
-            elif isinstance(step, _Pruned):
+            elif isinstance(step, Kept):
                 digit, cells = 0, 0
-                lost = [
-                    (digit, cell)
-                    for cell, left in zip(step.kept.constraint.cells, step.kept.left, strict=True)
-                    for digit in bits(self.view.left[cell] & ~left)
-                ]
+                lost = step.removed()
             else:
                 lost, (digit, pattern) = [], step
                 cells = pattern.lost
@@ -182,8 +184,8 @@ class _Trial:
         step = self._log[number]
         if not number:
             return []
-        if isinstance(step, _Pruned):
-            cells = zip(step.kept.constraint.cells, step.before, strict=True)
+        if isinstance(step, Kept):
+            cells = zip(step.constraint.cells, step.before, strict=True)
             return [(digit, cell) for cell, before in cells for digit in bits(self.view.left[cell] & ~before)]
         if not isinstance(step, Placed):
             digit, pattern = step
@@ -200,8 +202,8 @@ class _Trial:
 
     def _told(self, step: _Step) -> str:
         board = self.view.board
-        if isinstance(step, _Pruned):
-            return allowed(board, *step)
+        if isinstance(step, Kept):
+            return allowed(board, step)
         if not isinstance(step, Placed):
             digit, pattern = step
             names = cells_named(board, bits(pattern.inside), "or")
@@ -212,6 +214,6 @@ class _Trial:
 
 
 def _cells(step: _Step) -> list[int]:
-    if isinstance(step, _Pruned):
-        return list(step.kept.constraint.cells)
+    if isinstance(step, Kept):
+        return list(step.constraint.cells)
     return [step.cell] if isinstance(step, Placed) else list(bits(step[1].inside))

@@ -20,7 +20,7 @@ from .words import cell_name
 #: Nodes of the search in plain Python times candidates of the board, beyond which the compiled search is used.
 _MOST_WORK = 1 << 22
 #: How many times as long a node takes on boards with constraints.
-_WORK_OF_CONSTRAINTS = 32
+_WORK_OF_CONSTRAINTS = 8
 
 
 class Proof(NamedTuple):
@@ -29,10 +29,12 @@ class Proof(NamedTuple):
     Attributes:
       fault: why not, as in "several solutions"; None if it has.
       unique: whether its filled cells alone have exactly one.
+      solution: uint8[cells], the solution if there is exactly one.
     """
 
     fault: str | None
     unique: bool
+    solution: np.ndarray | None = None
 
 
 class Solutions(NamedTuple):
@@ -63,16 +65,21 @@ def prove(
     """
     found = _solutions(puzzle, board, None, before_compiling)
     if candidates is None or not found.number:
-        return Proof(("no solution", None, "several solutions")[found.number], found.number == 1)
+        return _proof(found, "", found.number == 1)
     if found.number == 1:
         cells = np.arange(board.cells)
         lost = cells[(puzzle == 0) & ~candidates[found.first.astype(int) - 1, cells]].tolist()
         if lost:
             must = f"{cell_name(board, lost[0])} must be {found.first[lost[0]]}, which its candidates leave out"
             return Proof(f"no solution within its candidates: {must}", True)
-        return Proof(None, True)
+        return Proof(None, True, found.first)
     found = _solutions(puzzle, board, candidates, before_compiling)
-    return Proof(("no solution within its candidates", None, "several solutions")[found.number], False)
+    return _proof(found, " within its candidates", False)
+
+
+def _proof(found: Solutions, within: str, unique: bool) -> Proof:
+    fault = (f"no solution{within}", None, "several solutions")[found.number]
+    return Proof(fault, unique, found.first if found.number == 1 else None)
 
 
 def proper_givens(

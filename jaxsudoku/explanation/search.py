@@ -64,6 +64,7 @@ def explained(
     techniques: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
     givens: np.ndarray | None = None,
+    solution: np.ndarray | None = None,
 ) -> Explanation:
     """All steps of a puzzle.
 
@@ -73,7 +74,8 @@ def explained(
       the steps, and whether they solve the puzzle.
     """
     puzzle, candidates = puzzle.copy(), None if candidates is None else candidates.copy()
-    return Explanation(puzzle, board, tuple(steps_of(puzzle, board, techniques, candidates, givens)), candidates)
+    steps = steps_of(puzzle, board, techniques, candidates, givens, solution)
+    return Explanation(puzzle, board, tuple(steps), candidates)
 
 
 def steps_of(
@@ -82,6 +84,7 @@ def steps_of(
     techniques: Sequence[str] | None = None,
     candidates: np.ndarray | None = None,
     givens: np.ndarray | None = None,
+    solution: np.ndarray | None = None,
 ) -> Iterator[Step]:
     """The steps of a puzzle with one solution, one at a time.
 
@@ -91,6 +94,7 @@ def steps_of(
       techniques: names of the techniques to use, as ``techniques.registry.get`` takes them; None for all.
       candidates: bool[side, cells], the digits that open cells may hold; None for all that their houses allow.
       givens: bool[cells], the filled cells that the puzzle gives, which alone have one solution; None for all.
+      solution: uint8[cells], the solution; None to search for it.
 
     Returns:
       the steps, each searched for when it is asked for. They end when all cells are filled or no technique helps.
@@ -99,7 +103,9 @@ def steps_of(
       ValueError: an unknown technique.
     """
     usable = [technique for technique in chosen(techniques) if fits(technique, board)]
-    return _steps(View(board, puzzle, candidates, givens), puzzle, usable, candidates)
+    view = View(board, puzzle, candidates, givens)
+    view.solution = solution
+    return _steps(view, puzzle, usable, candidates)
 
 
 def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[Technique, ...]:
@@ -122,7 +128,8 @@ def chosen(techniques: Sequence[str] | None, up_to: str | None = None) -> tuple[
 def _steps(
     view: View, puzzle: np.ndarray, techniques: Sequence[Technique], candidates: np.ndarray | None
 ) -> Iterator[Step]:
-    if not view.solved and any(technique.kind in (Kind.REFUTES, Kind.LINKS) for technique in techniques):
+    assuming = any(technique.kind in (Kind.REFUTES, Kind.LINKS) for technique in techniques)
+    if view.solution is None and not view.solved and assuming:
         found = solutions(puzzle, view.board, candidates)
         if found is not None and found.number == 1:
             view.solution = found.first

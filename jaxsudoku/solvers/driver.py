@@ -14,11 +14,10 @@ from jaxsudoku import solvers
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.clues import ClueForm, Clues
-from jaxsudoku.core.constraints.house_sums import with_house_sums
 from jaxsudoku.core.status import CAUSE
 from jaxsudoku.engine.batches import Engine
-from jaxsudoku.engine.inputs import Marked, as_candidates, as_marked
-from jaxsudoku.engine.kernels import Limits, PuzzleItems, as_items
+from jaxsudoku.engine.inputs import as_candidates, as_marked
+from jaxsudoku.engine.kernels import Limits, PuzzleItems, as_clues, as_items
 from jaxsudoku.engine.placed import PlacedPuzzles, Results, stay_on_devices
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact.exact_config import ExactConfig
@@ -301,28 +300,6 @@ def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKerne
         if options.get(name):
             raise ValueError(f"a count that {name} may cut off would be meaningless; leave {name} out")
     return CountKernel(solvers.make_config(solvers.get("exact"), **options), limit, listed, grids=False)
-
-
-def as_clues(clues: Clues | Sequence[Sequence[Constraint]] | None, puzzles: Marked) -> Clues | None:
-    """Clues of puzzles, or the constraints that they have, with what follows from them and the houses; None for none.
-
-    Raises:
-      ValueError: clues of another board or of another number of puzzles, a constraint that does not fit the board, or
-        clues of puzzles that have constraints of their own.
-    """
-    if puzzles.constraints is not None:
-        if clues is not None:
-            raise ValueError("the puzzles have constraints of their own; leave out clues")
-        clues = puzzles.constraints
-    if clues is None:
-        return None
-    board, size = puzzles.board, puzzles.good.size
-    if not isinstance(clues, Clues):
-        clues = Clues.of(clues, board)
-    if len(clues) != size:
-        raise ValueError(f"clues of {len(clues)} puzzles for {size} puzzles")
-    clues.check(board, size)
-    return with_house_sums(clues, board)
 
 
 def _run(

@@ -10,8 +10,9 @@ from __future__ import annotations
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import any_of, exactly_one, slices
-from jaxsudoku.core.propagation import outcome
+from jaxsudoku.core.propagation import classify
 from jaxsudoku.runtime.operations import fence
 
 from .locked import claiming, pointing
@@ -63,7 +64,7 @@ def _consequences(board: Board, candidates: Array, assumed: Array) -> tuple[Arra
     opened = Position(left | done[None], done, done)
     placed = singles(board, left)
     refuted = [
-        outcome(left.reshape(*(board.side,) * 3, -1), board)[0],
+        classify(Planes(board), left.reshape(*(board.side,) * 3, -1))[0],
         clashing(board, placed),
         *(short_of_digits(board, opened, size) for size in subset_sizes(board)),
     ]

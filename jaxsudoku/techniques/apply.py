@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.planes import unpack_lanes
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
@@ -23,7 +24,14 @@ from .position import Position, lanes_with, place
 from .registry import Kind, Technique
 
 
-def search(board: Board, techniques: Sequence[Technique], number: Array, position: Position, lanes: int) -> Array:
+def search(
+    board: Board,
+    techniques: Sequence[Technique],
+    number: Array,
+    position: Position,
+    lanes: int,
+    clues: Clues | None = None,
+) -> Array:
     """The candidates that one of several techniques of a kind places or removes: uint32[side, cells, W].
 
     Args:
@@ -32,20 +40,26 @@ def search(board: Board, techniques: Sequence[Technique], number: Array, positio
       number: int32, the place of the technique to apply.
       position: the positions.
       lanes: candidates that are tested at a time, a multiple of 32.
+      clues: the clues of the positions' puzzles, rows [width, 32 W]; None for none.
     """
-    functions = [functools.partial(technique.run, board) for technique in techniques]
     kind = techniques[0].kind
     if kind in (Kind.PLACES, Kind.REMOVES):
-        return fence(lax.switch(number, functions, position))
+        return fence(lax.switch(number, [_bound(board, technique, clues) for technique in techniques], position))
     opened = fence(position.candidates & ~position.filled[None])
     worth = [functools.partial(_worth, board, technique) for technique in techniques]
     assumable = fence(opened & lax.switch(number, worth, position.candidates))
 
-    def consequences(candidates: Array, assumed: Array) -> Any:
-        return lax.switch(number, functions, candidates, assumed)
+    def consequences(some: Assumptions) -> Any:
+        functions = [_bound(board, technique, some.clues) for technique in techniques]
+        return lax.switch(number, functions, some.candidates, some.assumed)
 
     find = _refuted if kind is Kind.REFUTES else chained
-    return fence(find(board, consequences, position, assumable, lanes))
+    return fence(find(board, consequences, position, assumable, lanes, clues))
+
+
+def _bound(board: Board, technique: Technique, clues: Clues | None) -> Callable[..., Any]:
+    """The function of a technique with its first argument and, if it takes any, clues."""
+    return functools.partial(technique.run, board, **({"clues": clues} if technique.clues else {}))
 
 
 def _worth(board: Board, technique: Technique, candidates: Array) -> Array:
@@ -80,15 +94,20 @@ def fill(board: Board, techniques: Sequence[Technique], position: Position) -> t
 
 
 def _refuted(
-    board: Board, refute: Callable[[Array, Array], Array], position: Position, assumable: Array, lanes: int
+    board: Board,
+    refute: Callable[[Assumptions], Array],
+    position: Position,
+    assumable: Array,
+    lanes: int,
+    clues: Clues | None,
 ) -> Array:
     """The assumable candidates that a function refutes; ``lanes`` of them are tested at a time."""
 
     def mark(refuted: Array, some: Assumptions) -> Array:
-        wrong = unpack_lanes(refute(some.candidates, some.assumed)) & some.real
+        wrong = unpack_lanes(refute(some)) & some.real
         # no two lanes have the same bit, so adding sets it
         bits = jnp.where(wrong, jnp.uint32(1) << some.bit.astype(jnp.uint32), 0)
         return refuted.at[some.word].add(bits)
 
     flat = jnp.zeros_like(assumable.reshape(-1))
-    return assume_each(board, position, assumable, lanes, mark, flat).reshape(assumable.shape)
+    return assume_each(board, position, assumable, lanes, mark, flat, clues).reshape(assumable.shape)

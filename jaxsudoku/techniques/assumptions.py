@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -11,6 +12,7 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.planes import one_candidate, words_to_planes
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
@@ -29,6 +31,7 @@ class Assumptions(NamedTuple):
       real: bool[32 W], whether the lane has a candidate.
       candidates: uint32[side, cells, W], the candidates of its position.
       assumed: uint32[side, cells, W], the one that is assumed.
+      clues: the clues of its puzzle, rows [width, 32 W]; None for none.
     """
 
     word: Array
@@ -36,6 +39,7 @@ class Assumptions(NamedTuple):
     real: Array
     candidates: Array
     assumed: Array
+    clues: Clues | None
 
 
 def assume_each(
@@ -45,8 +49,12 @@ def assume_each(
     lanes: int,
     visit: Callable[[T, Assumptions], T],
     result: T,
+    clues: Clues | None = None,
 ) -> T:
-    """Folds over the assumable candidates uint32[side, cells, groups] of positions, ``lanes`` of them at a time."""
+    """Folds over the assumable candidates uint32[side, cells, groups] of positions, ``lanes`` of them at a time.
+
+    The clues of the positions' puzzles have rows [width, 32 groups].
+    """
     words = pack(position)
     groups = assumable.shape[-1]
     flat = assumable.reshape(-1)  # one word per candidate and group of positions
@@ -59,10 +67,12 @@ def assume_each(
         number = start + jnp.arange(lanes, dtype=jnp.int32)
         word = fence(jnp.minimum(jnp.searchsorted(ends, number, side="right"), flat.size - 1).astype(jnp.int32))
         bit = fence(_nth_bit(flat[word], number - (ends - counts)[word]))
-        copies = jnp.take(words, bit * groups + word % groups, axis=1)
+        place = bit * groups + word % groups
+        copies = jnp.take(words, place, axis=1)
+        own = None if clues is None else dataclasses.replace(clues, rows=fence(jnp.take(clues.rows, place, axis=1)))
         assumed = words_to_planes(one_candidate(word // groups, board).T)[: board.candidates]
         assumed = fence(assumed.reshape(board.side, board.cells, -1))
-        found = Assumptions(word, bit, number < total, unpack(board, copies).candidates, assumed)
+        found = Assumptions(word, bit, number < total, unpack(board, copies).candidates, assumed, own)
         return start + lanes, visit(result, found)
 
     varying = jax.tree.map(lambda leaf: vary_as(flat, leaf), result)

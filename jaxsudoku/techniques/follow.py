@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.planes import GROUP, pack_lanes, planes_to_words, unpack_lanes
 
 from .assumptions import Assumptions, assume_each
@@ -38,20 +39,22 @@ class _Rows(NamedTuple):
 
 def chained(
     board: Board,
-    links: Callable[[Array, Array], tuple[Array, Array]],
+    links: Callable[[Assumptions], tuple[Array, Array]],
     position: Position,
     assumable: Array,
     lanes: int,
+    clues: Clues | None = None,
 ) -> Array:
     """The assumable candidates that imply both a candidate and its negation: uint32[side, cells, W].
 
     Args:
       board: the board.
-      links: maps candidates and assumed candidates, uint32[side, cells, W], to the true candidates, including the
-        assumed one, and the false candidates.
+      links: maps assumptions to the true candidates uint32[side, cells, W], including the assumed one, and the false
+        candidates.
       position: the positions.
       assumable: uint32[side, cells, W], the candidates to assume.
       lanes: candidates that are assumed at a time, a multiple of 32.
+      clues: as for ``assume_each``.
     """
     groups = assumable.shape[-1]
     chosen = jax.vmap(unpack_lanes)(assumable.reshape(-1, groups))  # bool[candidates, P]
@@ -60,7 +63,7 @@ def chained(
     def write(rows: _Rows, some: Assumptions) -> _Rows:
         candidate, place = some.word // groups, some.bit * groups + some.word % groups
         at = jnp.where(some.real, slot[candidate, place], rows.candidate.shape[1])
-        true, false = (planes_to_words(x.reshape(board.candidates, -1)) for x in links(some.candidates, some.assumed))
+        true, false = (planes_to_words(x.reshape(board.candidates, -1)) for x in links(some))
         return _Rows(
             rows.true.at[:, place, at].set(true, mode="drop"),
             rows.false.at[:, place, at].set(false, mode="drop"),
@@ -69,7 +72,7 @@ def chained(
 
     shape = (GROUP * groups, -(-board.candidates // _BLOCK) * _BLOCK)
     none = jnp.zeros((board.words, *shape), jnp.uint32)
-    rows = assume_each(board, position, assumable, lanes, write, _Rows(none, none, jnp.zeros(shape, jnp.int32)))
+    rows = assume_each(board, position, assumable, lanes, write, _Rows(none, none, jnp.zeros(shape, jnp.int32)), clues)
     most = (slot[-1] + 1).max()
     closed = lax.fori_loop(0, most, lambda number, rows: _through(rows, number, -(-most // _BLOCK)), rows)
     contradictory = ((closed.true & closed.false) != 0).any(axis=0)

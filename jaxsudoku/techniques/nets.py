@@ -6,8 +6,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
+from jaxsudoku.core.layouts import Planes
 from jaxsudoku.core.planes import any_of, ones_and_twos, slices
-from jaxsudoku.core.propagation import outcome, propagate
+from jaxsudoku.core.propagation import classify, fixpoint
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.sharding import vary_as
 
@@ -40,17 +42,19 @@ def nishio(board: Board, candidates: Array, assumed: Array) -> Array:
     return lax.while_loop(lambda state: state[-1], one_round, state)[2]
 
 
-def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str) -> Array:
+def forcing_chain(board: Board, candidates: Array, assumed: Array, rules: str, clues: Clues | None = None) -> Array:
     """Refutes assumptions by rules, up to a contradiction: uint32[W], refuted lanes.
 
     Args:
       board: the board.
       candidates: uint32[side, cells, W].
       assumed: uint32[side, cells, W], one candidate of each lane.
-      rules: one of ``RULES``.
+      rules: one of ``RULES`` but "none".
+      clues: the clues of the lanes' puzzles, rows [width, 32 W]; None for none.
     """
+    layout = Planes(board)
     left = take(board, candidates, assumed, any_of(slices(assumed, 0)))
-    planes = propagate(left.reshape(*(board.side,) * 3, -1), board, rules)
+    planes = fixpoint(layout, left.reshape(*(board.side,) * 3, -1), rules, clues=clues)
     settled = fence(planes.reshape(left.shape))
     # rules do not remove clashing singles (two digits for one cell, or two cells of a house for one digit)
-    return outcome(planes, board)[0] | clashing(board, singles(board, settled))
+    return classify(layout, planes)[0] | clashing(board, singles(board, settled))

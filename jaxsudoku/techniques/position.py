@@ -12,13 +12,15 @@ from __future__ import annotations
 import functools
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.house_tables import ragged
-from jaxsudoku.core.planes import Givens, any_of, ones_and_twos, planes_to_words, slices, words_to_planes
+from jaxsudoku.core.planes import Givens, any_of, ones_and_twos, pack_lanes, planes_to_words, slices, words_to_planes
 from jaxsudoku.runtime.operations import cpu_fence, fence
 
 
@@ -28,7 +30,7 @@ class Position(NamedTuple):
     Attributes:
       candidates: uint32[side, cells, W], the digit of a filled cell, the remaining digits of an open one.
       filled: uint32[cells, W], the filled cells, including givens.
-      given: uint32[cells, W], the cells of givens.
+      given: uint32[cells, W], the cells of givens and of clues, which no unique rectangle has.
     """
 
     candidates: Array
@@ -36,12 +38,19 @@ class Position(NamedTuple):
     given: Array
 
 
-def start(board: Board, givens: Givens) -> Position:
-    """The positions of puzzles before any technique: digits of filled cells are removed from their houses."""
+def start(board: Board, givens: Givens, clues: Clues | None = None) -> Position:
+    """The positions of puzzles before any technique: digits of filled cells are removed from their houses.
+
+    The clues of the puzzles have rows [width, 32 W].
+    """
     filled = ~givens.empty.reshape(board.cells, -1)
     digits = givens.digits.reshape(board.side, board.cells, -1)
     candidates = givens.candidates.reshape(digits.shape)
-    return Position(fence(candidates & ~seen(board, digits) | digits), filled, filled)
+    given = filled
+    if clues is not None and clues.form.overlap:
+        _, _, places = clues.form.split(clues.rows)
+        given = fence(filled | jax.vmap(pack_lanes)(places[0] < clues.form.slots))
+    return Position(fence(candidates & ~seen(board, digits) | digits), filled, given)
 
 
 def place(board: Board, position: Position, placed: Array) -> Position:

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
 from jaxsudoku.engine.batches import Engine
+from jaxsudoku.engine.kernels import as_items
 from jaxsudoku.engine.placed import PlacedPuzzles
 from jaxsudoku.engine.tables import puzzle_columns, to_table
 from jaxsudoku.exact.exact_config import ExactConfig
@@ -80,16 +82,18 @@ def technique_engine(
     up_to: str | None = None,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
+    form: ClueForm | None = None,
 ) -> Engine:
     """The engine that applies techniques up to the one named, None for all; errors as of ``program_for``."""
     names, last = program_for(up_to)
-    return Engine(TechniqueKernel(names), board, 0, batch_size, devices, (np.int32(last),))
+    return Engine(TechniqueKernel(names, form=form), board, 0, batch_size, devices, (np.int32(last),))
 
 
 def rate_by_technique(
     puzzles: np.ndarray,
     board: Board,
     up_to: str | None = None,
+    clues: Clues | None = None,
     *,
     batch_size: int | None = None,
     devices: Sequence[jax.Device] | None = None,
@@ -101,19 +105,21 @@ def rate_by_technique(
       puzzles: uint8[N, cells], 0 = empty.
       board: the board.
       up_to: the name of the hardest technique to try; None for all.
+      clues: the constraints of each puzzle, as ``kernels.as_clues`` returns them; None for those of the board alone.
       batch_size, devices: as in ``solve``.
       progress: as in ``solve``; puzzles count as done only after all proofs, which take a small part of the time.
 
     Raises:
       ValueError: an unknown technique.
     """
-    engine = technique_engine(board, up_to, batch_size, devices)
-    proofs = Engine(CountKernel(ExactConfig(), grids=False), board, 0, batch_size, devices)
+    form = None if clues is None else clues.form
+    engine = technique_engine(board, up_to, batch_size, devices, form)
+    proofs = Engine(CountKernel(ExactConfig(), form=form, grids=False), board, 0, batch_size, devices)
     with reports(progress) as report:
         report(0, len(puzzles))
-        proper = proofs.run(puzzles, lambda done, count: report(0, count)).counts == 1
+        proper = proofs.run(as_items(puzzles, clues=clues), lambda done, count: report(0, count)).counts == 1
         # puzzles without exactly one solution are replaced by invalid ones, which take no work
-        hardest, solved = engine.run(np.where(proper[:, None], puzzles, np.uint8(255)), report)
+        hardest, solved = engine.run(as_items(np.where(proper[:, None], puzzles, np.uint8(255)), clues=clues), report)
     return ratings_of(hardest, solved, proper)
 
 

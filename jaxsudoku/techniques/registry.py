@@ -50,6 +50,7 @@ class Technique:
         None for all. It maps (board, candidates) to candidates uint32[side, cells, W].
       unique: whether it assumes that the puzzle has a unique solution.
       constraints: whether it needs constraints.
+      clues: whether its function takes the clues of the lanes' puzzles, as an argument ``clues``.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Technique:
     regions: bool = False
     unique: bool = False
     constraints: bool = False
+    clues: bool = False
 
     @functools.cached_property
     def run(self) -> Callable[..., Any]:
@@ -94,7 +96,7 @@ TECHNIQUES: tuple[Technique, ...] = (
     ),
     Technique("hidden-single-in-line", "hidden single", 1.5, Kind.PLACES, "singles:hidden_singles_in_lines"),
     Technique("naked-single", "naked single", 2.3, Kind.PLACES, "singles:naked_singles"),
-    Technique("constraint", "constraint", 2.5, Kind.REMOVES, "constraints:constraints", constraints=True),
+    Technique("constraint", "constraint", 2.5, Kind.REMOVES, "constraints:constraints", constraints=True, clues=True),
     Technique("pointing", "locked candidates", 2.6, Kind.REMOVES, "locked:pointing", regions=True),
     Technique("claiming", "locked candidates", 2.8, Kind.REMOVES, "locked:claiming", regions=True),
     Technique("naked-pair", "naked pair", 3.0, Kind.REMOVES, "subsets:naked_subsets", _of(2)),
@@ -121,7 +123,9 @@ TECHNIQUES: tuple[Technique, ...] = (
     ),
     Technique("als-chain", "ALS chain", 7.4, Kind.LINKS, "almost_locked:links", widest=16),
     Technique("nishio", "nishio", 7.5, Kind.REFUTES, "nets:nishio"),
-    Technique("forcing-chain", "forcing chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),)),
+    Technique(
+        "forcing-chain", "forcing chain", 8.5, Kind.REFUTES, "nets:forcing_chain", (("rules", "singles"),), clues=True
+    ),
     Technique(
         "forcing-chain-with-locked-candidates",
         "forcing chain with locked candidates",
@@ -129,6 +133,7 @@ TECHNIQUES: tuple[Technique, ...] = (
         Kind.REFUTES,
         "nets:forcing_chain",
         (("rules", "locked"),),
+        clues=True,
     ),
 )
 
@@ -193,12 +198,12 @@ def program_for(up_to: str | None) -> tuple[tuple[str, ...] | None, int]:
     return None if end is None else names_up_to(end), number
 
 
-def fits(technique: Technique, board: Board) -> bool:
-    """Whether a technique can find anything on a board."""
+def fits(technique: Technique, board: Board, clued: bool = False) -> bool:
+    """Whether a technique can find anything on a board, or in puzzles with constraints of their own (``clued``)."""
     size = dict(technique.settings).get("size", 1)
     lines, others = board.houses[: 2 * board.side], board.houses[2 * board.side :]
     if technique.regions and set(map(frozenset, others)) <= set(map(frozenset, lines)):
         return False
-    if technique.constraints and not board.constraints:
+    if technique.constraints and not (board.constraints or clued):
         return False
     return 2 * size <= board.side <= (technique.widest or board.side)

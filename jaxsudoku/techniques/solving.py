@@ -20,6 +20,8 @@ import numpy as np
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board, board_of_grids
+from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.constraints.pruning import clues_of_lanes
 from jaxsudoku.core.planes import GROUP, all_of, grids_to_planes, pad_grids, slices, unpack_lanes
 from jaxsudoku.core.propagation import invalid_givens
 from jaxsudoku.core.tuning import CPU_LANES, node_lanes
@@ -69,6 +71,7 @@ def solve_by_techniques(
     names: tuple[str, ...] | None = None,
     lanes: int = CPU_LANES,
     last: Array | None = None,
+    clues: Clues | None = None,
 ) -> TechniqueResult:
     """Solves puzzles by techniques as far as possible; pure, with all arguments but the arrays static.
 
@@ -79,12 +82,13 @@ def solve_by_techniques(
       names: the techniques, by their names; None for all. Those that do not fit the board are left out.
       lanes: puzzles in a block, and candidates that are tested at a time; a multiple of 32.
       last: int32, the number of the hardest of the techniques to apply, if it does not place digits; None for all.
+      clues: the constraints of each puzzle; None for those of the board alone.
 
     Raises:
       ValueError: an unknown technique.
     """
     board, _ = board_of_grids(np.shape(puzzles), board)
-    usable = [technique for technique in chosen(names) if fits(technique, board)]
+    usable = [technique for technique in chosen(names) if fits(technique, board, clues is not None)]
     filling = [technique for technique in usable if technique.kind is Kind.PLACES]
     removing = [technique for technique in usable if technique.kind is not Kind.PLACES]
     stages = 1 + len(removing)
@@ -92,7 +96,8 @@ def solve_by_techniques(
     end = jnp.int8(stages) if last is None else 1 + (numbers <= last).sum(dtype=jnp.int8)
     padded, _ = pad_grids(jnp.asarray(puzzles), board, GROUP)
     givens = grids_to_planes(padded, board)
-    position = start(board, givens)
+    numbers_of_lanes = jnp.arange(len(padded), dtype=jnp.int32)
+    position = start(board, givens, None if clues is None else clues_of_lanes(clues, numbers_of_lanes))
     complete = unpack_lanes(all_of(slices(position.filled, 0)))
     valid = unpack_lanes(~invalid_givens(givens, board))
     pool = _Pool(
@@ -103,7 +108,7 @@ def solve_by_techniques(
     )
     kinds = tuple(_AT_ONCE)
     branches = [functools.partial(_filled, board, filling, lanes, stages)]
-    branches += [functools.partial(_tried, board, removing, kind, lanes) for kind in kinds]
+    branches += [functools.partial(_tried, board, removing, kind, lanes, clues) for kind in kinds]
     branch_of = jnp.asarray([0, *(1 + kinds.index(technique.kind) for technique in removing)], jnp.int32)
 
     def step(pool: _Pool) -> _Pool:
@@ -141,7 +146,15 @@ def _filled(board: Board, techniques: list[Technique], lanes: int, stages: int, 
     )
 
 
-def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, stage: Array, pool: _Pool) -> _Pool:
+def _tried(
+    board: Board,
+    techniques: list[Technique],
+    kind: Kind,
+    lanes: int,
+    clues: Clues | None,
+    stage: Array,
+    pool: _Pool,
+) -> _Pool:
     """Tries a technique of this kind on puzzles at its stage."""
     own = [technique for technique in techniques if technique.kind is kind]
     if not own:
@@ -149,7 +162,7 @@ def _tried(board: Board, techniques: list[Technique], kind: Kind, lanes: int, st
     index, words = _waiting(pool, stage, min(_AT_ONCE[kind], lanes))
     place = jnp.asarray(np.cumsum([technique.kind is kind for technique in techniques]) - 1, jnp.int32)[stage - 1]
     position = unpack(board, words)
-    removed = search(board, own, place, position, lanes)
+    removed = search(board, own, place, position, lanes, None if clues is None else clues_of_lanes(clues, index))
     found = unpack_lanes(lanes_with(removed))
     number = jnp.asarray([NUMBERS[technique.name] for technique in own], jnp.int8)[place]
     hardest = jnp.take(pool.hardest, index, mode="fill", fill_value=-1)
@@ -174,6 +187,7 @@ class TechniqueKernel(PuzzleItems):
 
     names: tuple[str, ...] | None = None
     lanes: int | None = None
+    form: ClueForm | None = None
 
     def resolve(self, board: Board, platform: str) -> TechniqueKernel:
         # half of a search's block, as puzzles wait at many stages. On wide boards one group: with a last axis of one
@@ -185,7 +199,8 @@ class TechniqueKernel(PuzzleItems):
         """Limits on the size of batches: a step reads the stages of all puzzles, and progress needs short batches."""
         return Limits(fewest_items(board), 1 << (12 if platform == "cpu" else 14))
 
-    def __call__(self, board: Board, puzzles: Array, key: Array, number: Array, /, *last: Array) -> tuple[Array, Array]:
+    def __call__(self, board: Board, items: Array, key: Array, number: Array, /, *last: Array) -> tuple[Array, Array]:
         assert self.lanes is not None
-        found = solve_by_techniques(puzzles, board, self.names, self.lanes, *last)
+        puzzles, _, clues = self.split(board, items)
+        found = solve_by_techniques(puzzles, board, self.names, self.lanes, last[0] if last else None, clues)
         return found.hardest, found.solved

@@ -835,7 +835,7 @@ def test_arrays_refuse_constraints(tmp_path, records):
         js.parse(record)
     chunk = js.read_puzzles(records, FOUR, errors="mark")
     with pytest.raises(ValueError, match="constraints of their own"):
-        js.rate(chunk)
+        js.hint(chunk)
     with pytest.raises(ValueError, match="leave out clues"):
         js.count_solutions(chunk, clues=[[]] * 4)
 
@@ -875,7 +875,7 @@ def test_solutions_of_a_file(tmp_path, records, capsys):
 
 
 def test_commands_that_know_no_constraints_refuse_them(records, capsys):
-    assert main(["rate", str(records), "--board", "4"]) == 2
+    assert main(["evaluate", str(records), "--board", "4"]) == 2
     assert "its puzzles have constraints of their own" in capsys.readouterr().err
     assert main(["solve", str(records), "--board", "4", "--solver", "depth-first"]) == 2
     assert "supports no clues" in capsys.readouterr().err

@@ -22,6 +22,7 @@ from jaxsudoku import datasets, exact, mastermind, solvers
 from jaxsudoku.engine import batches
 from jaxsudoku.runtime import forks
 from jaxsudoku.solvers import driver
+from jaxsudoku.techniques.weakest_rules import weakest_of_puzzles
 
 FOUR = js.Board.classic(4)
 PUZZLES = np.zeros((1, 16), np.uint8)
@@ -61,7 +62,7 @@ CALLS = {
     "rate": lambda: js.rate(PUZZLES),
     "rate by technique": lambda: js.rate(PUZZLES, by="technique"),
     "weakest_rules": lambda: js.weakest_rules(PUZZLES),
-    "solved_by": lambda: js.rating.solved_by(PUZZLES),
+    "weakest_of_puzzles": lambda: weakest_of_puzzles(PUZZLES),
     "generate": lambda: js.generate(0, 1, FOUR),
     "explain": lambda: js.explain(np.zeros(1296, np.uint8)),
     "hint": lambda: js.hint(np.zeros(1296, np.uint8)),
