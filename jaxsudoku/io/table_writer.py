@@ -1,4 +1,4 @@
-"""Writers of tables of puzzles, row by row: CSV, Parquet, or one column as text; interrupted runs can be resumed."""
+"""Writers of tables of puzzles, row by row: CSV, JSON lines, Parquet, or one column as text; runs can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RowWriter(abc.ABC):
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      kind: ``text``, ``csv`` or ``parquet``; by default from the suffix, which may be followed by ``.gz``.
+      kind: ``text``, ``csv``, ``jsonl`` or ``parquet``; by default from the suffix, which may be followed by ``.gz``.
       force: whether an existing output is replaced.
       resume: whether to keep the complete rows of an earlier run's output, cut off its incomplete end, and continue
         after it. The output is not modified before the first write.
@@ -148,7 +148,7 @@ class RowWriter(abc.ABC):
 class TableWriter(RowWriter):
     """Writer of rows with known columns; the first column is ``puzzle``.
 
-    CSV and Parquet have all columns; text has only the first, one value per line.
+    Tables have all columns; text has only the first, one value per line.
 
     Arguments and errors are those of ``RowWriter``.
 
