@@ -50,7 +50,8 @@ class Worker(Protocol):
 class Engines:
     """A ``Worker`` of engines with one kernel: without and with the candidates and the constraints of puzzles.
 
-    Constraints of all chunks have one form, so that they use one program; a chunk that does not fit widens it.
+    Constraints of all chunks have one form, so that they use one program; a chunk that does not fit widens it. Those of
+    the first chunk are kept, as it is divided into batches.
 
     Args:
       kernel: a ``driver.SolveKernel`` or ``uniqueness.CountKernel``.
@@ -80,10 +81,12 @@ class Engines:
         self._kernel, self._board, self._request, self._shared = kernel, board, request, shared
         self._finish, self._within = finish, within
         self._form: ClueForm | None = None
+        self._first: tuple[Chunk, Clues] | None = None
 
     def split(self, chunk: Chunk) -> list[slice]:
-        """Divides a chunk into batches, whose constraints have one form."""
-        self._clues(chunk)
+        """Divides the first chunk into batches, whose constraints have one form."""
+        clues = self._clues(chunk)
+        self._first = None if clues is None else (chunk, clues)
         return self.engine.split(len(chunk))
 
     def compile(self, chunk: Chunk) -> None:
@@ -114,14 +117,17 @@ class Engines:
         """The constraints of a chunk's puzzles and what follows from them, in the form of all chunks so far."""
         if chunk.constraints is None:
             return None
-        from jaxsudoku.core.constraints.clues import Clues
+        from jaxsudoku.core.constraints.clues import ClueForm, Clues
         from jaxsudoku.core.constraints.house_sums import with_house_sums
 
+        if self._first is not None:
+            first, kept = self._first
+            at = chunk.start - first.start
+            if 0 <= at <= len(first) - len(chunk):
+                return kept[at : at + len(chunk)]
+            self._first = None
         clues = with_house_sums(Clues.of(chunk.constraints, self._board), self._board)
-        if self._form is None:
-            self._form = clues.form
-        elif (joined := self._form.joined(clues.form)) != self._form:
-            self._form = joined.with_room()  # as later chunks differ as much
+        self._form = (self._form or ClueForm(self._board.cells)).holding(clues)
         return clues.of_form(self._form)
 
     def _engine_of(self, clues: Clues | None, chunk: Chunk) -> Engine:

@@ -1,12 +1,12 @@
 """Random constraints that solved grids satisfy: cages, thermometers, kropki dots, arrows. Numpy, for a batch of grids.
 
-Each function of ``VARIANTS`` draws the constraints of N grids at once. A grid's constraints depend on its seed alone.
+Each function of ``DRAW`` draws the constraints of N grids at once. A grid's constraints depend on its seed alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -42,19 +42,6 @@ class Seeds:
         seeds = mix(self._seeds ^ np.uint32(self._calls * 0x85EBCA6B & 0xFFFFFFFF))  # type: ignore[arg-type]
         bits = mix(seeds[:, None] + counters)
         return (np.asarray(bits) >> 8).astype(np.float32) / np.float32(1 << 24)
-
-
-class Variant(NamedTuple):
-    """A kind of puzzle whose constraints differ between puzzles.
-
-    Attributes:
-      draw: draws constraints of solved grids uint8[N, cells] on a board by random numbers; returns them, and bool[N],
-        whether there are any that suit.
-      givens: the usual limit on givens.
-    """
-
-    draw: Callable[[np.ndarray, Board, Seeds], tuple[Drawn, np.ndarray]]
-    givens: int
 
 
 # ---------------------------------------------------------------------- cages
@@ -304,36 +291,33 @@ def draw_dots(grids: np.ndarray, board: Board, seeds: Seeds) -> tuple[Drawn, np.
     return drawn, np.ones(len(grids), bool)
 
 
-#: The variants by name.
-VARIANTS: Mapping[str, Variant] = {
-    "killer": Variant(draw_cages, 0),
-    "thermometer": Variant(draw_thermometers, 12),
-    "kropki": Variant(draw_dots, 12),
-    "arrow": Variant(draw_arrows, 12),
+#: The functions that draw constraints of solved grids uint8[N, cells] on a board, by the names of variants. They return
+#: the constraints, and whether there are any that suit, bool[N].
+DRAW: Mapping[str, Callable[[np.ndarray, Board, Seeds], tuple[Drawn, np.ndarray]]] = {
+    "killer": draw_cages,
+    "thermometer": draw_thermometers,
+    "kropki": draw_dots,
+    "arrow": draw_arrows,
 }
 
 
-def selected(drawn: Drawn, puzzles: np.ndarray) -> Drawn:
-    """The constraints of some puzzles int[m], numbered anew from 0."""
-    size = 1 + max((int(entries.puzzle.max(initial=-1)) for entries in drawn.values()), default=-1)
-    place = np.full(max(size, int(puzzles.max(initial=-1)) + 1), -1, np.int32)
-    place[puzzles] = np.arange(len(puzzles))
+def renumbered(drawn: Drawn, puzzles: np.ndarray, numbers: np.ndarray) -> Drawn:
+    """The constraints of some puzzles int[m], which get other numbers int[m]."""
     found = {}
     for key, entries in drawn.items():
+        place = np.full(1 + max(int(part.max(initial=-1)) for part in (entries.puzzle, puzzles)), -1, np.int32)
+        place[puzzles] = numbers
         own = place[entries.puzzle] >= 0
         if own.any():
             found[key] = Entries(place[entries.puzzle[own]], entries.cells[own], entries.numbers[own])
     return found
 
 
-def joined(parts: list[Drawn], sizes: list[int]) -> Drawn:
-    """The constraints of several batches of puzzles, whose sizes are given."""
-    starts = np.cumsum([0, *sizes])
+def united(parts: Iterable[Drawn]) -> Drawn:
+    """The constraints of all parts."""
     found: dict[tuple[Constraint, int], list[Entries]] = {}
-    for start, part in zip(starts, parts, strict=False):
-        for key, entries in part.items():
-            moved = entries._replace(puzzle=(entries.puzzle + start).astype(np.int32))
-            found.setdefault(key, []).append(moved)
+    for key, entries in itertools.chain.from_iterable(part.items() for part in parts):
+        found.setdefault(key, []).append(entries)
     return {key: Entries.joined(ones) for key, ones in found.items()}
 
 
