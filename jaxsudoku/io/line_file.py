@@ -318,8 +318,7 @@ def _json_values(values: Sequence[Any] | np.ndarray) -> Iterable[str]:
         texts = _texts(values)
         return [text if text[-1:].isdecimal() else json.dumps(text or None) for text in texts]
     # numbers of a carried column may be infinite, too
-    texts = (str(value) if isinstance(value, float) and not math.isfinite(value) else value for value in values)
-    return map(json.dumps, texts)
+    return [json.dumps(str(x) if isinstance(x, float) and not math.isfinite(x) else x) for x in values]
 
 
 def _json_record(line: str, path: str) -> dict[str, str]:

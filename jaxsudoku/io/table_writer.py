@@ -187,16 +187,19 @@ class TableWriter(RowWriter):
             with self._writing(lengths[0]):
                 self._output.append(columns)
 
-    def check(self, first: int, puzzles: Sequence[str]) -> None:
+    def check(self, first: int, columns: Mapping[str, Sequence[str]]) -> None:
         """Compares kept rows with those that would be written in their places.
 
         Args:
           first: number of the first row.
-          puzzles: the first column of the rows.
+          columns: columns of texts of the rows; those that ``kept`` lacks are not compared.
 
         Raises:
           ResumeError: they differ. The output is unchanged.
         """
-        for number, puzzle in enumerate(puzzles, first):
-            if number in self.kept and self.kept[number]["puzzle"] != puzzle:
-                raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
+        for name, texts in columns.items():
+            for number, text in enumerate(texts, first):
+                if self.kept.get(number, {}).get(name, text) != text:
+                    raise ResumeError(
+                        f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is"
+                    )

@@ -226,6 +226,24 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
     assert (code, "the columns are puzzle, solution, clues, and should be" in err) == (2, True)
 
 
+def test_killers_are_generated_and_solved(capsys, tmp_path):
+    path = tmp_path / "killers.jsonl"
+    argv = (*SMALL, "--variant", "killer", "--output", str(path))
+    assert run(capsys, "generate", "5", *argv, "--seed", "1", "--quiet")[0] == 0
+    code, _, err = run(capsys, "generate", "8", *argv, "--seed", "1", "--resume")
+    assert code == 0 and re.match(r"3 puzzles in .*: 3 unrated; .*; 5 were there already\n", err)
+    made, read = js.generate_variants(1, 8, "killer", FOUR), js.read_puzzles(path, FOUR, errors="mark")
+    for row, own in enumerate(read.constraints):
+        assert set(own) == set(made.clues.constraints(row)) and own
+    first = json.loads(path.read_text().splitlines()[0])
+    assert list(first) == ["puzzle", "solution", "clues", "constraints"] and first["clues"] == 0
+    code, out, _ = run(capsys, "solve", str(path), "--board", "4", "--batch-size", "64", "--quiet", "--format", "text")
+    assert code == 0
+    np.testing.assert_array_equal([js.parse(text) for text in out.split()], made.solutions)
+    code, _, err = run(capsys, "generate", "8", *argv, "--seed", "2", "--resume")
+    assert (code, "row 1 holds another puzzle" in err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("argv", "cause"),
     [
@@ -249,6 +267,13 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
         (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
         (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: there is no such directory"),
         (("5", "--format", "parquet"), "Parquet needs an output file"),
+        (("5", "--variant", "killers"), "did you mean 'killer'"),
+        (("5", "--variant", "killer", "--output", "x.txt"), "needs a table, with a column for the constraints"),
+        (("5", "--variant", "killer", "--workers", "2", "--format", "text", "--output", "x"), "csv, jsonl or parquet"),
+        (("5", "--variant", "killer", "--minimal", "--rating", "3:"), "does not go with --minimal, --rating"),
+        (("5", "--variant", "killer", "--clues", "3:4"), "--variant takes a number of clues, not a range"),
+        (("5", "--variant", "arrow", "--clues", "99"), "givens must be at most 81, not 99"),
+        (("5", "--variant", "arrow", "--board", "36"), "boards with constraints have a side of at most 32"),
     ],
 )
 def test_usage_errors(capsys, argv, cause):
