@@ -17,7 +17,7 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.constraints.clues import ClueForm, Clues, united
 from jaxsudoku.core.constraints.house_sums import with_house_sums
 from jaxsudoku.core.tuning import CPU_LANES, exact_lanes
 from jaxsudoku.engine.batches import Engine
@@ -27,7 +27,7 @@ from jaxsudoku.exact.uniqueness import CountKernel
 from jaxsudoku.generation.generate_config import ATTEMPTS, VariantConfig
 from jaxsudoku.generation.generator import GenerationError
 from jaxsudoku.generation.holes import HoleKernel
-from jaxsudoku.generation.random_clues import DRAW, Drawn, Seeds, renumbered, united
+from jaxsudoku.generation.random_clues import DRAW, Drawn, Seeds, renumbered
 from jaxsudoku.generation.reduction import reduce_clues
 from jaxsudoku.generation.requests import Request, check_numbers, first_good, request_rows
 from jaxsudoku.runtime.random import as_key, mix

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -252,6 +253,14 @@ class Clues:
         own = self[np.array([puzzle])].entries()
         groups = [Group(kind, found.cells, found.numbers) for (kind, _), found in own.items()]
         return [one for group in groups for one in group.constraints()]
+
+
+def united(parts: Iterable[Mapping[tuple[Constraint, int], Entries]]) -> dict[tuple[Constraint, int], Entries]:
+    """The entries of all parts, by kind and number of cells."""
+    found: dict[tuple[Constraint, int], list[Entries]] = {}
+    for key, entries in itertools.chain.from_iterable(part.items() for part in parts):
+        found.setdefault(key, []).append(entries)
+    return {key: Entries.joined(ones) for key, ones in found.items()}
 
 
 def _places(cells: np.ndarray, board_cells: int, overlap: int | None) -> np.ndarray:
