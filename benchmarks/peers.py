@@ -255,19 +255,27 @@ class CpSat(Peer):
         return np.array(grids, np.uint8).reshape(puzzles.shape)
 
     def _solve_within(self, puzzle: np.ndarray, limit: float | None) -> np.ndarray | None:
+        return self.answer(self.pose(puzzle[0])[0], limit)
+
+    def pose(self, puzzle: np.ndarray) -> tuple[Any, list[Any]]:
+        """The model of a puzzle uint8[cells], to which constraints may be added, and the variables of its cells."""
+        model = self._model.clone()
+        for cell in np.flatnonzero(puzzle).tolist():
+            model.add(self._variables[cell] == int(puzzle[cell]))
+        return model, self._variables
+
+    def answer(self, model: Any, limit: float | None = None) -> np.ndarray | None:
+        """The grid uint8[cells] of a model, zeros without a solution; None if it took longer than ``limit`` seconds."""
         from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
 
         solver = cp_model.CpSolver()
         solver.parameters.num_workers = 1
         if limit is not None:
             solver.parameters.max_time_in_seconds = limit
-        model = self._model.clone()
-        for cell in np.flatnonzero(puzzle).tolist():
-            model.add(self._variables[cell] == int(puzzle[0, cell]))
         status = solver.solve(model)
         if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
             return np.array([solver.value(variable) for variable in self._variables], np.uint8)
-        return None if status == cp_model.UNKNOWN else np.zeros(puzzle.shape[1], np.uint8)
+        return None if status == cp_model.UNKNOWN else np.zeros(self.board.cells, np.uint8)
 
 
 class PySudoku(Peer):

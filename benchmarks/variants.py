@@ -11,7 +11,6 @@ Sets are made once and kept in ``--folder``.
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import itertools
 import pickle
 import statistics
@@ -24,6 +23,9 @@ import checking
 import machine
 import numpy as np
 import report
+from peers import CpSat
+
+from jaxsudoku.core.board import Board
 
 SETS = ("killer", "thermometer", "kropki", "arrow", "anti-knight")
 #: The most givens of puzzles that are no killers.
@@ -103,14 +105,9 @@ def satisfied(name: str, clues: Any, grids: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------------- the peer
 
 
-def cp_sat(name: str, puzzle: np.ndarray, rules: Rules) -> tuple[np.ndarray, float, float]:
+def cp_sat(solver: CpSat, puzzle: np.ndarray, rules: Rules) -> tuple[np.ndarray, float, float]:
     """Solves a puzzle by CP-SAT on one thread: the grid, seconds to solve it, and to prove that it is the only one."""
-    from ortools.sat.python import cp_model  # type: ignore[import-not-found, unused-ignore]
-
-    model = cp_model.CpModel()
-    cells = [model.new_int_var(int(given or 1), int(given or 9), f"c{cell}") for cell, given in enumerate(puzzle)]
-    for house in checking.houses(9):
-        model.add_all_different([cells[cell] for cell in house])
+    model, cells = solver.pose(puzzle)
     pairs = {"white": [(d, d + 1) for d in range(1, 9)], "black": [(d, 2 * d) for d in range(1, 5)]}
     for rule, scope, total in rules:
         own = [cells[cell] for cell in scope]
@@ -126,19 +123,18 @@ def cp_sat(name: str, puzzle: np.ndarray, rules: Rules) -> tuple[np.ndarray, flo
             model.add(own[0] != own[1])
         else:
             model.add_allowed_assignments(own, pairs[rule] + [pair[::-1] for pair in pairs[rule]])
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
     began = time.process_time()
-    assert solver.solve(model) in (cp_model.OPTIMAL, cp_model.FEASIBLE), f"CP-SAT finds no solution of a {name}"
+    grid = solver.answer(model)
     first = time.process_time() - began
-    grid = np.array([solver.value(cell) for cell in cells], np.uint8)
+    assert grid is not None and grid.any(), "CP-SAT finds no solution"
     others = []
     for cell, digit in zip(cells, grid.tolist(), strict=True):
         others.append(model.new_bool_var(""))
         model.add(cell != digit).only_enforce_if(others[-1])
     model.add_bool_or(others)
     began = time.process_time()
-    assert solver.solve(model) == cp_model.INFEASIBLE, f"CP-SAT finds a second solution of a {name}"
+    second = solver.answer(model)
+    assert second is not None and not second.any(), "CP-SAT finds a second solution"
     return grid, first, time.process_time() - began
 
 
@@ -150,8 +146,10 @@ def peer(name: str, puzzles: np.ndarray, solutions: np.ndarray, clues: Any, coun
         for row, scope, total in zip(puzzle.tolist(), cells.tolist(), totals.tolist(), strict=True):
             for target in rules if row < 0 else [row] if row in rules else []:
                 rules[target].append((rule, scope, total))
+    solver = CpSat()
+    solver.prepare(Board.classic())
     for row, own in rules.items():
-        grid, solving, proving = cp_sat(name, puzzles[row], own)
+        grid, solving, proving = cp_sat(solver, puzzles[row], own)
         assert (grid == solutions[row]).all(), f"CP-SAT has another solution of {name} {row}"
         times.append((solving, solving + proving))
     solve, prove = np.array(times).sum(axis=0)
@@ -215,7 +213,7 @@ def main() -> None:
     args = parser.parse_args()
     if unknown := set(args.sets) - set(SETS):
         parser.error(f"unknown sets {', '.join(sorted(unknown))}; there are {', '.join(SETS)}")
-    if args.peer_puzzles and importlib.util.find_spec("ortools") is None:
+    if args.peer_puzzles and not CpSat().available():
         parser.error("CP-SAT needs ortools; install it, or leave it out by --peer-puzzles 0")
     about = machine.describe(machine.keep_to_cores(args.cores), ("ortools",) if args.peer_puzzles else ())
     print("\n".join(machine.lines(about)))

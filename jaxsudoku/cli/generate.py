@@ -10,18 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.generation import HOLES, GenerateConfig, check_settings
+from jaxsudoku.generation import ATTEMPTS, HOLES, VARIANTS, GenerateConfig, VariantConfig, check_settings
 from jaxsudoku.generation.patterns import PATTERNS
 from jaxsudoku.io import (
     BOARD_COLUMN,
+    CONSTRAINTS_COLUMN,
     TABLE_SAMPLE,
     Kind,
     ResumeError,
     TableWriter,
+    constraints_text,
     grid_column,
+    kind_of,
     marked_board,
 )
-from jaxsudoku.runtime.terminal.failure import as_usage
+from jaxsudoku.runtime.terminal.failure import UsageError, as_usage
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 from jaxsudoku.techniques.registry import NUMBERS
 
@@ -33,7 +36,7 @@ from .parser import flag
 from .report import Tally
 
 if TYPE_CHECKING:
-    from jaxsudoku.generation import Generator, Puzzles
+    from jaxsudoku.generation import Generator, Puzzles, VariantGenerator, VariantPuzzles
 
 MAKING_STATUSES = """\
 exit status:
@@ -53,13 +56,16 @@ examples:
   jaxsudoku generate 20 --technique x-wing --output x-wings.txt
   jaxsudoku generate 10 --pattern half-turn --format text
   jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
+  jaxsudoku generate 100 --variant killer --output killers.jsonl
+  jaxsudoku generate 100 --variant arrow --clues 8 --output arrows.csv
 
 output: the columns puzzle, solution, clues and rating, with --technique or --score also score and technique; as text
 one puzzle per line. Boards that are not classic are named in a column board, in text by a line `# board: windoku` at
 the top. Each puzzle has exactly one solution. With --holes it has at least one, given in the column solution, and no
-rating. The same seed gives the same puzzles on every machine, and a longer run begins with those of a shorter one. So
---resume continues an output of the same arguments, even to a larger COUNT; its first and last puzzles are generated
-again to check that they are the same.
+rating. With --variant there is a column constraints and no rating, so the output is a table. The same seed gives the
+same puzzles on every machine, and a longer run begins with those of a shorter one. So --resume continues an output of
+the same arguments, even to a larger COUNT; its first and last puzzles are generated again to check that they are the
+same.
 
 {job.MAKING_SECTION}
 {MAKING_STATUSES}"""
@@ -72,9 +78,10 @@ _COLUMNS = {
     "rating": np.float32,
     "score": np.float32,
     "technique": object,
+    CONSTRAINTS_COLUMN: object,
     BOARD_COLUMN: object,
 }
-#: The name of instances with holes in the summary, instead of a grade.
+#: The name of puzzles without ratings in the summary, instead of a grade.
 _UNRATED = "unrated"
 #: What the summary calls puzzles that techniques do not solve.
 _BEYOND = "beyond"
@@ -148,6 +155,11 @@ class Request(job.Parted, Making):
         choices=HOLES,
     )
     given: float | None = flag("with --holes: the share of given cells, such as 0.45", type=_share, metavar="SHARE")
+    variant: str | None = flag(
+        "puzzles with constraints of their own: killers without clues; thermometers, all kropki dots, or arrows, with "
+        "12 clues. Goes with --board, --clues (a number), --attempts and flags of the output",
+        choices=tuple(VARIANTS),
+    )
     format: Kind | None = flags.format_flag("from the output's suffix; csv on the standard output")
     start: int = 0
 
@@ -155,16 +167,19 @@ class Request(job.Parted, Making):
 def run(request: Request, invocation: Invocation) -> int:
     """Generates puzzles into a table; returns the exit status."""
     with as_usage():
-        config = GenerateConfig(**config_values(request, GenerateConfig))
-        check_settings(request.board, config)
+        config = _config(request)
     if request.workers is not None:
         return job.make(run, request, invocation, request.count, request.board)
     check_answers(request, request.table_kind)  # before JAX is loaded, and again when the output is opened
     screen = invocation.start_screen(request.quiet)
-    from jaxsudoku.generation import Generator
+    from jaxsudoku.generation import Generator, VariantGenerator
 
     with as_usage():
-        generator = Generator(request.seed, request.board, config, request.batch_size)
+        generator: Generator | VariantGenerator
+        if isinstance(config, VariantConfig):
+            generator = VariantGenerator(request.seed, request.board, config, request.count, request.batch_size)
+        else:
+            generator = Generator(request.seed, request.board, config, request.batch_size)
         columns = _columns(request.board, config)
         table = open_table(request, request.board, columns, resumable=invocation.keep_unfinished)
     with invocation.resumable(request.output, table):
@@ -172,16 +187,40 @@ def run(request: Request, invocation: Invocation) -> int:
         return _generate(request, invocation, table, generator, screen)
 
 
-def _generate(
-    request: Request, invocation: Invocation, table: TableWriter, generator: Generator, screen: Screen
-) -> int:
-    from jaxsudoku.generation import GenerationError
+def _config(request: Request) -> GenerateConfig | VariantConfig:
+    """The settings; raises ValueError or UsageError if no puzzle can satisfy them, or the output can't hold it."""
+    if request.variant is None:
+        config = GenerateConfig(**config_values(request, GenerateConfig))
+        check_settings(request.board, config)
+        return config
+    plain = GenerateConfig()
+    names = ("minimal", "rating", "technique", "score", "pattern", "steps", "holes", "given")
+    if others := [f"--{name}" for name in names if getattr(request, name) != getattr(plain, name)]:
+        raise UsageError(f"--variant does not go with {', '.join(others)}")
+    if isinstance(request.clues, tuple):
+        raise UsageError("--variant takes a number of clues, not a range")
+    kind = request.format if request.workers else kind_of(request.output, request.table_kind)[0]
+    if kind == "text":
+        raise UsageError("--variant needs a table, with a column for the constraints: csv, jsonl or parquet, not text")
+    variant = VariantConfig(request.variant, request.clues, request.attempts or ATTEMPTS)
+    variant.check(request.board)
+    return variant
 
-    meter, by_technique = Meter(), generator.config.by_technique
-    if by_technique:
+
+def _generate(
+    request: Request,
+    invocation: Invocation,
+    table: TableWriter,
+    generator: Generator | VariantGenerator,
+    screen: Screen,
+) -> int:
+    from jaxsudoku.generation import GenerationError, Puzzles
+
+    meter, columns = Meter(), _columns(request.board, generator.config)
+    if "technique" in columns:
         tally = Tally([*NUMBERS, _BEYOND])
     else:
-        tally = grade_tally() if request.holes is None else Tally([_UNRATED])
+        tally = grade_tally() if "rating" in columns else Tally([_UNRATED])
     first, error = table.done, None
 
     def progress(found: int, attempts: int) -> None:
@@ -201,47 +240,65 @@ def _generate(
             with invocation.signals.held():
                 rows = _rows(generator, made)
                 table.write(rows)
-                if by_technique:
+                if "technique" in columns:
                     tally.add(collections.Counter(name or _BEYOND for name in rows["technique"]))
-                elif request.holes is None:
+                elif isinstance(made, Puzzles) and "rating" in columns:
                     add_grades(tally, made)
                 else:
-                    tally.add({_UNRATED: len(made.clues)})
+                    tally.add({_UNRATED: len(made.puzzles)})
             screen.show(meter.line(table.done + tally.puzzles, request.count), task=True)
     invocation.summarize(request, screen, tally, error, **making_details(request.board, request.seed, table.done))
     return 1 if error is not None else 0
 
 
-def _columns(board: Board, config: GenerateConfig) -> dict[str, Any]:
+def _columns(board: Board, config: GenerateConfig | VariantConfig) -> dict[str, Any]:
     """The columns of the output.
 
     There is a column for the board only if it is not classic, and for ratings by technique only if puzzles are chosen
-    by them. Instances with holes have no ratings.
+    by them. Instances with holes and puzzles with constraints of their own have no ratings.
     """
     absent = {BOARD_COLUMN} if marked_board(board) is None else set()
-    if config.holes is not None:
-        absent.add("rating")
-    if not config.by_technique:
-        absent |= {"score", "technique"}
+    if isinstance(config, VariantConfig):
+        absent |= {"rating", "score", "technique"}
+    else:
+        absent.add(CONSTRAINTS_COLUMN)
+        if config.holes is not None:
+            absent.add("rating")
+        if not config.by_technique:
+            absent |= {"score", "technique"}
     return {name: kind for name, kind in _COLUMNS.items() if name not in absent}
 
 
-def _rows(generator: Generator, made: Puzzles) -> dict[str, Any]:
-    board = generator.board
-    rows: dict[str, Any] = {
-        "puzzle": grid_column(made.puzzles, board),
-        "solution": grid_column(made.solutions, board),
-        "clues": made.clues,
-        "rating": made.rating,
-        BOARD_COLUMN: [marked_board(board)] * len(made.clues),
-    }
-    if generator.config.by_technique:
+def _rows(generator: Generator | VariantGenerator, made: Puzzles | VariantPuzzles) -> dict[str, Any]:
+    from jaxsudoku.generation import Generator, Puzzles
+
+    board, columns = generator.board, _columns(generator.board, generator.config)
+    rows = _texts(board, made)
+    rows["clues"] = (made.puzzles > 0).sum(axis=1, dtype=np.int32)
+    rows[BOARD_COLUMN] = [marked_board(board)] * len(made.puzzles)
+    if isinstance(made, Puzzles):
+        rows["rating"] = made.rating
+    if isinstance(generator, Generator) and "technique" in columns:
         found = generator.technique_ratings(made.puzzles)
         rows |= {"score": found.score, "technique": found.names.tolist()}
-    return {name: rows[name] for name in _columns(board, generator.config)}
+    return {name: rows[name] for name in columns}
 
 
-def _check_kept(request: Request, table: TableWriter, generator: Generator) -> None:
+def _texts(board: Board, made: Puzzles | VariantPuzzles) -> dict[str, Any]:
+    """The columns of the grids and of the constraints."""
+    from jaxsudoku.generation import VariantPuzzles
+
+    texts: dict[str, Any] = {
+        "puzzle": grid_column(made.puzzles, board),
+        "solution": grid_column(made.solutions, board),
+    }
+    if isinstance(made, VariantPuzzles):
+        rows = range(len(made.puzzles))
+        texts[CONSTRAINTS_COLUMN] = [constraints_text(made.clues.constraints(row), board) for row in rows]
+    return texts
+
+
+def _check_kept(request: Request, table: TableWriter, generator: Generator | VariantGenerator) -> None:
     """Generates the first and last puzzles of an earlier run again, to check that the arguments are the same.
 
     Raises:
@@ -257,7 +314,7 @@ def _check_kept(request: Request, table: TableWriter, generator: Generator) -> N
     size = min(TABLE_SAMPLE, generator.stretch, table.done)
     for first in sorted({0, table.done - size}) if size else ():
         try:
-            table.check(first, grid_column(generator.make(first, size).puzzles, request.board))
+            table.check(first, _texts(request.board, generator.make(request.start + first, size)))
         except (GenerationError, ResumeError) as error:
             raise ResumeError(
                 f"{error}. Resuming needs the same seed, board and settings, with which all of its puzzles can be found"

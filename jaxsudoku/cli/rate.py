@@ -256,7 +256,7 @@ class RatingWriter:
         for chunk in chunks:
             count = chunk.start + len(chunk)
             if chunk.start < self.done:
-                self._table.check(chunk.start, self._puzzles(chunk))
+                self._table.check(chunk.start, {"puzzle": self._puzzles(chunk)})
                 self._check_ratings(chunk)
             if count > self.done:
                 yield chunk[max(0, self.done - chunk.start) :]

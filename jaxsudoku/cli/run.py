@@ -57,19 +57,28 @@ class ClueSource:
     def __init__(self, board: Board) -> None:
         self._board = board
         self._form: ClueForm | None = None
+        self._kept: tuple[Chunk, Clues] | None = None
+
+    def keep(self, chunk: Chunk) -> None:
+        """Keeps the clues of a chunk for its parts, the batches into which it is divided."""
+        clues = self.of(chunk)
+        self._kept = None if clues is None else (chunk, clues)
 
     def of(self, chunk: Chunk) -> Clues | None:
         """The constraints of a chunk's puzzles and what follows from them; None if the input has none."""
         if chunk.constraints is None:
             return None
-        from jaxsudoku.core.constraints.clues import Clues
+        from jaxsudoku.core.constraints.clues import ClueForm, Clues
         from jaxsudoku.core.constraints.house_sums import with_house_sums
 
+        if self._kept is not None:
+            whole, kept = self._kept
+            at = chunk.start - whole.start
+            if 0 <= at <= len(whole) - len(chunk):
+                return kept[at : at + len(chunk)]
+            self._kept = None
         clues = with_house_sums(Clues.of(chunk.constraints, self._board), self._board)
-        if self._form is None:
-            self._form = clues.form
-        elif (joined := self._form.joined(clues.form)) != self._form:
-            self._form = joined.with_room()  # as later chunks differ as much
+        self._form = (self._form or ClueForm(self._board.cells)).holding(clues)
         return clues.of_form(self._form)
 
 
@@ -106,8 +115,8 @@ class Engines:
         self._clues = ClueSource(board)
 
     def split(self, chunk: Chunk) -> list[slice]:
-        """Divides a chunk into batches, whose constraints have one form."""
-        self._clues.of(chunk)
+        """Divides the first chunk into batches, whose constraints have one form."""
+        self._clues.keep(chunk)
         return self.engine.split(len(chunk))
 
     def compile(self, chunk: Chunk) -> None:

@@ -11,13 +11,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .generate_config import ATTEMPTS, HOLES, GenerateConfig, check_settings
+from .generate_config import ATTEMPTS, HOLES, VARIANTS, GenerateConfig, VariantConfig, check_settings
 
 if TYPE_CHECKING:
     from .generator import GenerationError, Generator, generate
-    from .random_clues import VARIANTS
     from .requests import Puzzles
-    from .variants import VariantPuzzles, generate_variants
+    from .variants import VariantGenerator, VariantPuzzles, generate_variants
 
 __all__ = [
     "ATTEMPTS",
@@ -27,6 +26,8 @@ __all__ = [
     "GenerationError",
     "Generator",
     "Puzzles",
+    "VariantConfig",
+    "VariantGenerator",
     "VariantPuzzles",
     "check_settings",
     "generate",
@@ -39,7 +40,7 @@ _HOME = {
     "GenerationError": "generator",
     "Generator": "generator",
     "Puzzles": "requests",
-    "VARIANTS": "random_clues",
+    "VariantGenerator": "variants",
     "VariantPuzzles": "variants",
     "generate": "generator",
     "generate_variants": "variants",

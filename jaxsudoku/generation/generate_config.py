@@ -9,8 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from jaxsudoku.core.board import Board, check_board
+from jaxsudoku.core.constraints.base import MAX_SIDE
 from jaxsudoku.generation.patterns import Pattern, clue_counts
 from jaxsudoku.runtime.settings import Config, Natural, Positive, real_number, whole_number
+from jaxsudoku.runtime.suggestions import known_name
 from jaxsudoku.techniques.registry import TECHNIQUES, chosen, fits, get
 
 #: Placements of holes.
@@ -19,6 +21,8 @@ Holes = Literal["balanced", "random"]
 HOLES: tuple[str, ...] = get_args(Holes)
 #: Attempts at each puzzle before generation gives up, and where puzzles are chosen by technique.
 ATTEMPTS, ATTEMPTS_BY_TECHNIQUE = 200, 100_000
+#: Kinds of puzzles with constraints of their own, and the usual number of their givens.
+VARIANTS: dict[str, int] = {"killer": 0, "thermometer": 12, "kropki": 12, "arrow": 12}
 #: Default of ``steps`` if ratings have a lower bound.
 _RATING_STEPS = 256
 #: Proved minimum of the number of clues of a puzzle with one solution: 17 on 9x9 by McGuire, Tugemann and Civario,
@@ -186,6 +190,42 @@ class GenerateConfig(Config):
         if self.pattern != "none":
             parts.append(f"pattern {self.pattern}")
         return ", ".join(parts)
+
+
+@dataclasses.dataclass(frozen=True)
+class VariantConfig(Config):
+    """Settings of puzzles with constraints of their own.
+
+    Attributes:
+      variant: one of ``VARIANTS``: "killer", cages of 2 to 5 cells that cover the grid; "thermometer"; "kropki", all
+        dots of the grid; "arrow".
+      givens: the number of given digits; None for 0 in killers, 12 in others.
+      attempts: attempts at each puzzle before giving up.
+    """
+
+    variant: str = "killer"
+    givens: Natural | None = None
+    attempts: Positive = ATTEMPTS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "variant", known_name("variant", self.variant, VARIANTS))
+
+    @property
+    def given_digits(self) -> int:
+        """The number of given digits."""
+        return VARIANTS[self.variant] if self.givens is None else self.givens
+
+    @property
+    def most_attempts(self) -> int:
+        """Attempts at each puzzle before giving up."""
+        return self.attempts
+
+    def check(self, board: Board) -> None:
+        """Raises ValueError if a board has fewer cells than the givens, or is wider than those with constraints."""
+        if check_board(board).side > MAX_SIDE:
+            raise ValueError(f"boards with constraints have a side of at most {MAX_SIDE}, not {board.side}")
+        whole_number("givens", self.given_digits, 0, board.cells)
 
 
 def _clues(clues: Any) -> int | tuple[int | None, int | None] | None:

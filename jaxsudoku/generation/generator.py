@@ -23,7 +23,7 @@ from jaxsudoku.engine.placed import Results, on_device
 from jaxsudoku.generation.attempt import QUICK_LANES, Attempt
 from jaxsudoku.generation.generate_config import GenerateConfig, check_settings
 from jaxsudoku.generation.holes import HoleKernel
-from jaxsudoku.generation.requests import PADDING, Puzzles, Request
+from jaxsudoku.generation.requests import Puzzles, Request, check_numbers, first_good, request_rows
 from jaxsudoku.runtime.devices import used_devices
 from jaxsudoku.runtime.settings import settings_of, whole_number
 from jaxsudoku.runtime.terminal.progress import Report, reports
@@ -181,8 +181,7 @@ class Generator:
         def again(*_: int) -> None:
             progress(*told)
 
-        if first < 0 or first + count > PADDING:
-            raise ValueError(f"puzzles are numbered from 0 to {PADDING - 1}, not {first} to {first + count - 1}")
+        check_numbers(first, count)
         shape = (count, self.board.cells)
         grids, solutions = np.zeros(shape, np.uint8), np.zeros(shape, np.uint8)
         found = Puzzles(grids, solutions, np.zeros(count, np.int32), np.zeros(count, np.float32))
@@ -253,12 +252,11 @@ class Generator:
         Returns:
           the puzzles that are still missing.
         """
-        requests = self._requests(np.tile(first + missing, parallel), attempt, parallel)
-        size = len(requests.number)
+        request, size = self._request(np.tile(first + missing, parallel), attempt, parallel), parallel * len(missing)
         padding = max(self._fewest_rows(engine, attempt) - size, 0)
         if engine is self.engine and not attempt:
             self._compiled = engine.split(size + padding)[0].stop
-        rows = np.stack([np.pad(values, (0, padding), constant_values=PADDING) for values in requests], axis=1)
+        rows = request_rows(request, padding)
         run = engine.run if placed is None else engine.run_on_device
         made = Puzzles(*(part[:size] for part in run(rows, report)))
         if engine is self._quick:
@@ -269,19 +267,17 @@ class Generator:
         if placed is not None:
             placed.append(made)
             return missing[~good]
-        good = good.reshape(parallel, -1)
-        winner = good.argmax(axis=0) * len(missing) + np.arange(len(missing))
-        succeeded = good.any(axis=0)
+        succeeded, winner = first_good(good, parallel)
         for whole, part in zip(found, made, strict=True):
-            whole[missing[succeeded]] = part[winner[succeeded]]
+            whole[missing[succeeded]] = part[winner]
         return missing[~succeeded]
 
-    def _requests(self, numbers: np.ndarray, attempt: int, parallel: int) -> Request:
-        """Requests for attempts from ``attempt`` on, one after another, at the puzzles ``numbers``."""
+    def _request(self, numbers: np.ndarray, attempt: int, parallel: int) -> Request:
+        """Requests for attempts from ``attempt`` on, one after another, at the puzzles ``numbers``, to be broadcast."""
         fewest, most = self.config.clue_range(self.board.cells)
         exhaustive = self.config.exhaustive
         low, _ = self.config.rating_range()
-        request = Request(
+        return Request(
             number=numbers,
             attempt=attempt + np.arange(parallel).repeat(len(numbers) // parallel),
             fewest=0 if exhaustive else fewest,
@@ -290,7 +286,6 @@ class Generator:
             goal=np.float32(low).view(np.uint32),
             steps=self.config.local_steps,
         )
-        return Request(*(values.astype(np.uint32) for values in np.broadcast_arrays(*request)))
 
     def _satisfies(self, made: Puzzles) -> np.ndarray:
         """Whether puzzles satisfy the settings for clues, rating and hardest technique: bool[n]."""

@@ -1,12 +1,11 @@
 """Random constraints that solved grids satisfy: cages, thermometers, kropki dots, arrows. Numpy, for a batch of grids.
 
-Each function of ``VARIANTS`` draws the constraints of N grids at once. A grid's constraints depend on its seed alone.
+Each function of ``DRAW`` draws the constraints of N grids at once. A grid's constraints depend on its seed alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -16,8 +15,8 @@ from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.clues import Entries
 from jaxsudoku.runtime.random import APART, mix
 
-#: Shares of the sizes of cages, about; three cells on average.
-_CAGE_SIZES = {2: 0.4, 3: 0.32, 4: 0.18, 5: 0.1}
+#: Shares of the sizes up to which cages are joined, which make cages of 2.8 cells on average.
+_CAGE_SIZES = {2: 0.7, 3: 0.15, 4: 0.1, 5: 0.05}
 #: The fewest and the most cells of a thermometer and of an arrow, with its circle.
 _THERMOMETER, _ARROW = (3, 6), (3, 5)
 #: Arrows that are tried for each one that is wanted, as few random paths add up to their circle.
@@ -44,128 +43,50 @@ class Seeds:
         return (np.asarray(bits) >> 8).astype(np.float32) / np.float32(1 << 24)
 
 
-class Variant(NamedTuple):
-    """A kind of puzzle whose constraints differ between puzzles.
-
-    Attributes:
-      draw: draws constraints of solved grids uint8[N, cells] on a board by random numbers; returns them, and bool[N],
-        whether there are any that suit.
-      givens: the usual limit on givens.
-    """
-
-    draw: Callable[[np.ndarray, Board, Seeds], tuple[Drawn, np.ndarray]]
-    givens: int
-
-
 # ---------------------------------------------------------------------- cages
 
 
 def draw_cages(grids: np.ndarray, board: Board, seeds: Seeds) -> tuple[Drawn, np.ndarray]:
     """Cages of 2 to 5 cells that cover the grid; their cells are connected by edges, their digits differ.
 
-    A cage starts at a free cell with fewest free neighbours and takes random neighbours. A cell that stays alone joins
-    a neighbouring cage if that has room; otherwise the grid does not suit.
+    Every cell is a cage at first. The pairs of neighbours are visited in random order, and join their two cages up to a
+    random size; then once more, to join cages of one cell with others. If one is left, the grid does not suit.
     """
-    size, side = len(grids), board.side
-    everyone = np.arange(size)
-    bits = np.left_shift(np.uint64(1), grids.astype(np.uint64))
-    sizes = [number for number in _CAGE_SIZES if number <= side]
-    most = max(sizes)
-    # the frame is neither free nor part of a cage
-    framed = np.full((size, side + 2, side + 2), -2, np.int16)
-    framed[:, 1:-1, 1:-1] = -1
-    flat = framed.reshape(size, -1)
-    place = (np.arange(side)[:, None] + 1) * (side + 2) + np.arange(side) + 1
-    place = place.reshape(-1)
-    steps = np.array([-side - 2, side + 2, -1, 1])
-    count, cells, wanted = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size, np.int64)
-    members = np.zeros((size, board.cells), np.int64)  # of each cage
-    digits = np.zeros((size, board.cells), np.uint64)
-    failed = np.zeros(size, bool)
-    while True:
-        free = framed == -1
-        open_ = free[:, 1:-1, 1:-1].reshape(size, -1)
-        active = ~failed & (open_.any(axis=1) | (cells > 0))
-        if not active.any():
-            break
-        near = np.sum(list(_shifted(free)), axis=0, dtype=np.int8).reshape(size, -1)
-        own = framed == count[:, None, None]
-        beside = np.logical_or.reduce(list(_shifted(own))).reshape(size, -1)
-        growing = cells > 0
-        unlike = bits & digits[everyone, count][:, None] == 0
-        options = np.where(growing[:, None], open_ & beside & unlike, open_)
-        noise = seeds.uniform(board.cells + 1)
-        loose = np.where(growing & (noise[:, -1] < 0.5), 9, 1).astype(np.float32)
-        chosen = np.where(options, near + loose[:, None] * noise[:, :-1], np.inf).argmin(axis=1)
-        grown = active & options.any(axis=1) & ~(growing & (cells >= wanted))
-        first = grown & ~growing
-        wanted[first] = np.array(sizes)[_drawn(noise[first, -1], [_CAGE_SIZES[number] for number in sizes])]
-        row = everyone[grown]
-        flat[row, place[chosen[row]]] = count[row]
-        members[row, count[row]] += 1
-        digits[row, count[row]] |= bits[row, chosen[row]]
-        cells[row] += 1
-        # a cage ends at its size, or where no neighbour is left
-        ended = active & ~grown
-        alone = everyone[ended & (cells == 1)]
-        failed[alone] = ~_joined(alone, flat, count, place, steps, members, digits, noise[:, -1], most)
-        ended[alone] = False
-        cells[alone] = 0
-        count[ended] += 1
-        cells[ended] = 0
-    labels = framed[:, 1:-1, 1:-1].reshape(size, -1)
-    order, ends = np.argsort(labels, axis=1, kind="stable"), members.cumsum(axis=1)
+    size, everyone, pairs = len(grids), np.arange(len(grids)), _pairs(board.side)
+    sizes = np.array([number for number in _CAGE_SIZES if number <= board.side])
+    # the number of each cell's cage, and of each cage its cells and the set of its digits
+    cage = np.tile(np.arange(board.cells), (size, 1))
+    cells, digits = np.ones(cage.shape, np.int64), np.left_shift(np.uint64(1), grids.astype(np.uint64))
+    order = np.argsort(seeds.uniform(len(pairs)), axis=1).T
+    shares = np.cumsum([_CAGE_SIZES[number] for number in sizes.tolist()])
+    limits = sizes[np.searchsorted(shares[:-1] / shares[-1], seeds.uniform(len(pairs)).T, side="right")]
+    for most, smaller in ((limits, sizes.max()), (np.full_like(limits, sizes.max()), 1)):
+        for pair, limit in zip(order, most, strict=True):
+            one, other = (cage[everyone, pairs[pair, end]] for end in (0, 1))
+            counts = cells[everyone, one], cells[everyone, other]
+            joined = (one != other) & (sum(counts) <= limit) & (np.minimum(*counts) <= smaller)
+            row = np.flatnonzero(joined & (digits[everyone, one] & digits[everyone, other] == 0))
+            kept, gone = one[row], other[row]
+            cells[row, kept] += cells[row, gone]
+            digits[row, kept] |= digits[row, gone]
+            cells[row, gone] = 0
+            cage[row] = np.where(cage[row] == gone[:, None], kept[:, None], cage[row])
+    good = (cells != 1).all(axis=1)
+    places, ends = np.argsort(cage, axis=1, kind="stable"), cells.cumsum(axis=1)
     drawn: Drawn = {}
-    for number in range(2, most + 1):
-        puzzle, cage = np.nonzero((members == number) & ~failed[:, None])
-        places = order[puzzle[:, None], (ends - members)[puzzle, cage][:, None] + np.arange(number)]
-        totals = grids[puzzle[:, None], places].astype(np.int32).sum(axis=1, keepdims=True)
+    for number in sizes.tolist():
+        puzzle, own = np.nonzero((cells == number) & good[:, None])
+        found = places[puzzle[:, None], (ends - cells)[puzzle, own][:, None] + np.arange(number)]
         if len(puzzle):
-            drawn[Cage(), number] = _entries(puzzle, places, totals)
-    return drawn, ~failed
+            drawn[Cage(), number] = _entries(puzzle, found, grids[puzzle[:, None], found].sum(axis=1, keepdims=True))
+    return drawn, good
 
 
-def _shifted(framed: np.ndarray) -> Iterator[np.ndarray]:
-    """The four orthogonal neighbours of each cell of framed grids [N, side + 2, side + 2], each [N, side, side]."""
-    yield framed[:, :-2, 1:-1]
-    yield framed[:, 2:, 1:-1]
-    yield framed[:, 1:-1, :-2]
-    yield framed[:, 1:-1, 2:]
-
-
-def _joined(
-    rows: np.ndarray,
-    labels: np.ndarray,
-    count: np.ndarray,
-    place: np.ndarray,
-    steps: np.ndarray,
-    members: np.ndarray,
-    digits: np.ndarray,
-    noise: np.ndarray,
-    most: int,
-) -> np.ndarray:
-    """Puts the single cell of the last cage of puzzles ``rows`` into a neighbouring cage.
-
-    Returns:
-      bool[m], whether there was one with room.
-    """
-    cell = (labels[rows][:, place] == count[rows, None]).argmax(axis=1)
-    last = count[rows]
-    around = labels[rows[:, None], place[cell][:, None] + steps]
-    own = digits[rows, last]
-    cages = np.maximum(around, 0)
-    fits = (around >= 0) & (members[rows[:, None], cages] < most) & (digits[rows[:, None], cages] & own[:, None] == 0)
-    turn = (np.arange(4) + (noise[rows, None] * 4).astype(np.int64)) % 4
-    chosen = turn[np.arange(len(rows)), fits[np.arange(len(rows))[:, None], turn].argmax(axis=1)]
-    cage = cages[np.arange(len(rows)), chosen]
-    good = fits.any(axis=1)
-    joining = rows[good]
-    labels[joining, place[cell[good]]] = cage[good]
-    members[joining, cage[good]] += 1
-    digits[joining, cage[good]] |= own[good]
-    members[rows, last] = 0
-    digits[rows, last] = 0
-    return good
+def _pairs(side: int) -> np.ndarray:
+    """The pairs of cells that share an edge, int64[m, 2]."""
+    cells = np.arange(side * side).reshape(side, side)
+    ways = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
+    return np.concatenate([np.stack(way, axis=-1).reshape(-1, 2) for way in ways])
 
 
 # ---------------------------------------------------------------------- lines
@@ -290,9 +211,7 @@ def _neighbours(side: int) -> np.ndarray:
 def draw_dots(grids: np.ndarray, board: Board, seeds: Seeds) -> tuple[Drawn, np.ndarray]:
     """All kropki dots: black between a digit and its double, else white between consecutive digits."""
     del seeds
-    cells = np.arange(board.cells).reshape(board.side, board.side)
-    ways = (cells[:, :-1], cells[:, 1:]), (cells[:-1], cells[1:])
-    pairs = np.concatenate([np.stack(way, axis=-1).reshape(-1, 2) for way in ways])
+    pairs = _pairs(board.side)
     low, high = np.sort(grids.astype(np.int64)[:, pairs], axis=2).transpose(2, 0, 1)
     black = high == 2 * low
     white = ~black & (high == low + 1)
@@ -304,47 +223,31 @@ def draw_dots(grids: np.ndarray, board: Board, seeds: Seeds) -> tuple[Drawn, np.
     return drawn, np.ones(len(grids), bool)
 
 
-#: The variants by name.
-VARIANTS: Mapping[str, Variant] = {
-    "killer": Variant(draw_cages, 0),
-    "thermometer": Variant(draw_thermometers, 12),
-    "kropki": Variant(draw_dots, 12),
-    "arrow": Variant(draw_arrows, 12),
+#: The functions that draw constraints of solved grids uint8[N, cells] on a board, by the names of variants. They return
+#: the constraints, and whether there are any that suit, bool[N].
+DRAW: Mapping[str, Callable[[np.ndarray, Board, Seeds], tuple[Drawn, np.ndarray]]] = {
+    "killer": draw_cages,
+    "thermometer": draw_thermometers,
+    "kropki": draw_dots,
+    "arrow": draw_arrows,
 }
 
 
-def selected(drawn: Drawn, puzzles: np.ndarray) -> Drawn:
-    """The constraints of some puzzles int[m], numbered anew from 0."""
-    size = 1 + max((int(entries.puzzle.max(initial=-1)) for entries in drawn.values()), default=-1)
-    place = np.full(max(size, int(puzzles.max(initial=-1)) + 1), -1, np.int32)
-    place[puzzles] = np.arange(len(puzzles))
+def renumbered(drawn: Drawn, puzzles: np.ndarray, numbers: np.ndarray) -> Drawn:
+    """The constraints of some puzzles int[m], which get other numbers int[m]."""
     found = {}
     for key, entries in drawn.items():
+        place = np.full(1 + max(int(part.max(initial=-1)) for part in (entries.puzzle, puzzles)), -1, np.int32)
+        place[puzzles] = numbers
         own = place[entries.puzzle] >= 0
         if own.any():
             found[key] = Entries(place[entries.puzzle[own]], entries.cells[own], entries.numbers[own])
     return found
 
 
-def joined(parts: list[Drawn], sizes: list[int]) -> Drawn:
-    """The constraints of several batches of puzzles, whose sizes are given."""
-    starts = np.cumsum([0, *sizes])
-    found: dict[tuple[Constraint, int], list[Entries]] = {}
-    for start, part in zip(starts, parts, strict=False):
-        for key, entries in part.items():
-            moved = entries._replace(puzzle=(entries.puzzle + start).astype(np.int32))
-            found.setdefault(key, []).append(moved)
-    return {key: Entries.joined(ones) for key, ones in found.items()}
-
-
 def _choice(options: np.ndarray, seeds: Seeds) -> np.ndarray:
     """A random one of the options bool[N, m] of each row, int64[N]."""
     return np.where(options, seeds.uniform(options.shape[1]), -1.0).argmax(axis=1)
-
-
-def _drawn(uniform: np.ndarray, shares: list[float]) -> np.ndarray:
-    """Indices of a distribution, from uniform numbers."""
-    return np.searchsorted(np.cumsum(shares)[:-1] / np.sum(shares), uniform, side="right")
 
 
 def _entries(puzzle: np.ndarray, cells: np.ndarray, numbers: np.ndarray) -> Entries:

@@ -81,6 +81,33 @@ class RequestItems(KernelDefaults):
         return jax.ShapeDtypeStruct((len(Request._fields),), np.uint32)
 
 
+def request_rows(request: Request, padding: int = 0) -> np.ndarray:
+    """Items uint32[N + padding, 7] of requests, whose fields are broadcast to N."""
+    fields = [field.astype(np.uint32) for field in np.broadcast_arrays(*request)]
+    return np.stack([np.pad(field, (0, padding), constant_values=PADDING) for field in fields], axis=1)
+
+
+def check_numbers(first: int, count: int) -> None:
+    """Raises ValueError if there are no ``count`` puzzles from number ``first`` on."""
+    if first < 0 or first + count > PADDING:
+        raise ValueError(f"puzzles are numbered from 0 to {PADDING - 1}, not {first} to {first + count - 1}")
+
+
+def first_good(good: np.ndarray, parallel: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first good one of ``parallel`` attempts at each of m puzzles.
+
+    Args:
+      good: bool[parallel * m], the first attempts at all puzzles, then the second ones, ...
+      parallel: the number of attempts.
+
+    Returns:
+      bool[m], whether there is one; and of the puzzles with one its place in ``good``, int64.
+    """
+    by_attempt = good.reshape(parallel, -1)
+    found: np.ndarray = np.logical_or.reduce(by_attempt)
+    return found, (by_attempt.argmax(axis=0) * len(found) + np.arange(len(found)))[found]
+
+
 def attempt_keys(key: Array, request: Request, count: int) -> Array:
     """``count`` random keys of each of N attempts, [count, N]."""
 

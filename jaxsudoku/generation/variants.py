@@ -1,8 +1,8 @@
 """Puzzles whose constraints differ from puzzle to puzzle: killers, and puzzles with thermometers, dots or arrows.
 
-Random constraints are drawn that a random solved grid satisfies. The exact search then proves that these determine the
-grid, or removes givens as long as they do. A candidate depends on the key and its number alone, and puzzles are the
-first candidates that are as wanted, so a longer run begins with the puzzles of a shorter one.
+An attempt draws random constraints that a random solved grid satisfies. The exact search then proves that these
+determine the grid, or removes givens as long as they do. As in ``generator``, a puzzle depends only on the key, its
+number and its attempts, and is the first good one.
 """
 
 from __future__ import annotations
@@ -16,31 +16,26 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from jaxsudoku.core.board import Board, check_board
-from jaxsudoku.core.constraints.base import MAX_SIDE
-from jaxsudoku.core.constraints.clues import ClueForm, Clues
+from jaxsudoku.core.board import Board
+from jaxsudoku.core.constraints.clues import ClueForm, Clues, united
 from jaxsudoku.core.constraints.house_sums import with_house_sums
 from jaxsudoku.core.tuning import CPU_LANES, exact_lanes
 from jaxsudoku.engine.batches import Engine
 from jaxsudoku.engine.kernels import Kernel, KernelDefaults, as_items
 from jaxsudoku.exact.exact_config import ExactConfig
 from jaxsudoku.exact.uniqueness import CountKernel
-from jaxsudoku.generation.generate_config import ATTEMPTS
+from jaxsudoku.generation.generate_config import ATTEMPTS, VariantConfig
+from jaxsudoku.generation.generator import GenerationError
 from jaxsudoku.generation.holes import HoleKernel
-from jaxsudoku.generation.random_clues import VARIANTS, Drawn, Seeds, joined, selected
+from jaxsudoku.generation.random_clues import DRAW, Drawn, Seeds, renumbered
 from jaxsudoku.generation.reduction import reduce_clues
-from jaxsudoku.generation.requests import Request
+from jaxsudoku.generation.requests import Request, check_numbers, first_good, request_rows
 from jaxsudoku.runtime.random import as_key, mix
 from jaxsudoku.runtime.settings import whole_number
-from jaxsudoku.runtime.suggestions import known_name
 from jaxsudoku.runtime.terminal.progress import Report, reports
 
-#: The smallest and the largest number of candidates at a time; all rounds of a call have the same number.
-_FEWEST, _MOST = 64, 4096
-#: The most candidates in a batch of an engine.
-_BATCH = 1024
-#: How many candidates are made for each puzzle that is missing, at first.
-_SPARE = 1.25
+#: Attempts in a batch of an engine, a multiple of ``_FEWEST``; fewer for fewer puzzles.
+_BATCH, _FEWEST = 1024, 64
 
 
 class VariantPuzzles(NamedTuple):
@@ -63,6 +58,7 @@ def generate_variants(
     variant: str = "killer",
     board: Board | None = None,
     *,
+    first: int = 0,
     givens: int | None = None,
     attempts: int = ATTEMPTS,
     devices: Sequence[jax.Device] | None = None,
@@ -78,114 +74,130 @@ def generate_variants(
       variant: one of ``VARIANTS``: "killer", cages of 2 to 5 cells that cover the grid; "thermometer"; "kropki", all
         dots of the grid; "arrow".
       board: the board, whose own constraints hold too; None for the classic 9x9 one.
-      givens: the most given digits of a puzzle. They are removed in random order until so many are left. By default 0
-        for killers, else 12.
-      attempts: candidates for each puzzle before giving up, on average.
+      first: the number of the first puzzle, as in ``generate``.
+      givens: the number of given digits. Those of the grid are removed in random order until so many are left. By
+        default 0 for killers, else 12.
+      attempts: attempts at each puzzle before giving up.
       devices: the devices; None for all of the default backend.
-      progress: called with the number of puzzles found and ``count``, at the start and after each batch; True shows a
-        bar on standard error.
+      progress: called with the number of puzzles found and ``count``, at the start and after each batch of attempts;
+        True shows a bar on standard error.
 
     Returns:
       ``VariantPuzzles``, which depend only on the key and their numbers.
 
     Raises:
       ValueError: an unknown variant, arguments out of range, or a board wider than boards with constraints may be.
-      GenerationError: too many candidates were not as wanted; it has the puzzles that were found.
+      GenerationError: too many attempts failed; it has the puzzles that were found.
     """
     count = whole_number("count", count, 0)
-    attempts = whole_number("attempts", attempts, 1)
-    variant = known_name("variant", variant, VARIANTS)
-    board = check_board(board or Board.classic())
-    if board.side > MAX_SIDE:
-        raise ValueError(f"boards with constraints have a side of at most {MAX_SIDE}, not {board.side}")
-    givens = VARIANTS[variant].givens if givens is None else whole_number("givens", givens, 0, board.cells)
+    first = whole_number("first", first, 0, None)
+    config = VariantConfig(variant, givens, attempts)
     with reports(progress) as report:
-        return _Maker(as_key(key), variant, board, givens, count, devices).make(count, attempts, report)
+        generator = VariantGenerator(key, board or Board.classic(), config, count, devices=devices)
+        return generator.make(first, count, lambda found, _: report(found, count))
 
 
-class _Maker:
-    """Makes candidates of one variant, board and number of givens."""
+class VariantGenerator:
+    """Generates any range of an endless, numbered sequence of puzzles with constraints of their own.
+
+    Args:
+      key: a JAX key or a seed.
+      board: the board.
+      config: the settings.
+      count: how many puzzles are wanted, about.
+      batch_size: attempts at a time; None for automatic, by ``count``.
+      devices: as in ``generate``.
+
+    Attributes:
+      stretch: puzzles to make at a time so that no core or device idles.
+
+    Raises:
+      ValueError: settings that do not fit the board.
+    """
 
     def __init__(
         self,
-        key: Array,
-        variant: str,
+        key: Array | int,
         board: Board,
-        givens: int,
-        count: int,
-        devices: Sequence[jax.Device] | None,
+        config: VariantConfig,
+        count: int = _BATCH,
+        batch_size: int | None = None,
+        devices: Sequence[jax.Device] | None = None,
     ) -> None:
-        self._key, self._board, self._givens, self._devices = key, board, givens, devices
-        self._variant = variant
-        self._size = min(max(-(-int(_SPARE * count) // _FEWEST), 1) * _FEWEST, _MOST)
+        config.check(board)
+        self.board, self.config = board, config
+        self._key, self._devices = as_key(key), devices
+        self._size = batch_size or min(max(-(-count // _FEWEST), 1) * _FEWEST, _BATCH)
         self._grids = self._engine(HoleKernel("random"))
         self._form = ClueForm(board.cells)
-        self._words = np.asarray(jax.random.bits(key, (2,), np.uint32))
+        self._words = np.asarray(jax.random.bits(self._key, (2,), np.uint32))
+        self.stretch = self._size * self._grids.workers
 
-    def make(self, count: int, attempts: int, report: Report) -> VariantPuzzles:
-        """The first ``count`` candidates that are as wanted."""
-        from jaxsudoku.generation.generator import GenerationError
+    def make(self, first: int, count: int, progress: Report = lambda found, attempts: None) -> VariantPuzzles:
+        """The puzzles numbered from ``first`` on; raises ``GenerationError`` as ``generate_variants`` does.
 
-        board, parts, found, tried = self._board, [], 0, 0
-        report(0, count)
-        while found < count and tried < attempts * max(count, self._size):
-            parts.append(self._candidates(tried))
-            tried += self._size
-            found += len(parts[-1][0])
-            report(min(found, count), count)
-        puzzles = np.concatenate([np.zeros((0, board.cells), np.uint8), *(part[0] for part in parts)])[:count]
-        solutions = np.concatenate([np.zeros((0, board.cells), np.uint8), *(part[1] for part in parts)])[:count]
-        drawn = selected(joined([part[2] for part in parts], [len(part[0]) for part in parts]), np.arange(len(puzzles)))
-        made = VariantPuzzles(puzzles, solutions, Clues.of_entries(len(puzzles), board.cells, drawn))
-        if found < count:
-            raise GenerationError(
-                f"{found} of {count} puzzles found: {tried} candidates were tried ({self._variant}, at most "
-                f"{self._givens} givens on {board})",
-                made,
-            )
-        return made
+        Args:
+          first: the number of the first puzzle.
+          count: the number of puzzles.
+          progress: called with the number of puzzles found, and of attempts at each of the others, at the start and
+            after each batch of attempts.
+        """
+        check_numbers(first, count)
+        board, most = self.board, self.config.attempts
+        puzzles, solutions = np.zeros((2, count, board.cells), np.uint8)
+        parts: list[Drawn] = []
+        missing, attempt = np.arange(count), 0
+        progress(0, 0)
+        while len(missing) and attempt < most:
+            parallel = min(max(self._size // len(missing), 1), most - attempt)
+            numbers = np.tile(first + missing, parallel)
+            made, solved, drawn, good = self._attempts(numbers, attempt + np.arange(parallel).repeat(len(missing)))
+            succeeded, winner = first_good(good, parallel)
+            found, missing = missing[succeeded], missing[~succeeded]
+            puzzles[found], solutions[found] = made[winner], solved[winner]
+            parts.append(renumbered(drawn, winner, found))
+            attempt += parallel
+            progress(count - len(missing), attempt)
+        kept = np.setdiff1d(np.arange(count), missing)
+        drawn = renumbered(united(parts), kept, np.arange(len(kept)))
+        result = VariantPuzzles(puzzles[kept], solutions[kept], Clues.of_entries(len(kept), board.cells, drawn))
+        if not len(missing):
+            return result
+        raise GenerationError(
+            f"{len(kept)} of {count} puzzles found: {most} attempts at each of the others failed "
+            f"({self.config.variant}, {self.config.given_digits} givens on {board})",
+            result,
+        )
 
-    def _candidates(self, first: int) -> tuple[np.ndarray, np.ndarray, Drawn]:
-        """The puzzles of the candidates numbered from ``first`` on that are as wanted, their solutions and clues."""
-        board, size = self._board, self._size
-        numbers = np.arange(first, first + size).astype(np.uint32)
-        fields = np.broadcast_arrays(numbers, *Request(0, 0, 0, board.cells, 0, 0, 0)[1:])
-        requests = np.stack(fields, axis=1).astype(np.uint32)
-        solutions = self._grids.run(requests).solutions
-        seeds = Seeds(np.asarray(mix(mix(numbers ^ self._words[0]) ^ self._words[1])))
-        drawn, good = VARIANTS[self._variant].draw(solutions, board, seeds)
+    def _attempts(self, numbers: np.ndarray, attempts: np.ndarray) -> tuple[np.ndarray, np.ndarray, Drawn, np.ndarray]:
+        """The puzzles and solutions of attempts at the puzzles ``numbers``, their constraints, and which are good."""
+        board, size = self.board, len(numbers)
+        padding = -size % self._size  # so that any number runs the same programs
+        request = Request(numbers, attempts, 0, board.cells, 0, 0, 0)
+        solutions = self._grids.run(request_rows(request, padding)).solutions[:size]
+        seeds = mix(mix(mix(numbers.astype(np.uint32) ^ self._words[0]) ^ attempts.astype(np.uint32)) ^ self._words[1])
+        random = Seeds(np.asarray(seeds))
+        drawn, good = DRAW[self.config.variant](solutions, board, random)
         good &= solutions.any(axis=1)
-        clues = self._in_form(with_house_sums(Clues.of_entries(size, board.cells, drawn), board))
-        if self._givens:
-            ranks = np.argsort(seeds.uniform(board.cells), axis=1)
-            rows = np.concatenate(
-                [np.where(good[:, None], solutions, 0), ranks, clues.rows], axis=1, dtype=np.uint16, casting="unsafe"
-            )
-            puzzles = self._engine(_Removal(self._form, self._givens)).run(rows)
-            good &= (puzzles > 0).sum(axis=1) <= self._givens
+        clues = with_house_sums(Clues.of_entries(size + padding, board.cells, drawn), board)
+        self._form = self._form.holding(clues)
+        clues = clues.of_form(self._form)
+        wanted = np.pad(np.where(good[:, None], solutions, 255), ((0, padding), (0, 0)), constant_values=255)
+        givens = self.config.given_digits
+        if givens:
+            ranks = np.pad(np.argsort(random.uniform(board.cells), axis=1), ((0, padding), (0, 0)))
+            rows = np.concatenate([wanted, ranks, clues.rows], axis=1, dtype=np.uint16, casting="unsafe")
+            puzzles = self._engine(_Removal(self._form, givens)).run(rows)[:size]
+            good &= (puzzles > 0).sum(axis=1) == givens
         else:
             puzzles = np.zeros_like(solutions)
+            items = as_items(np.where(wanted == 255, wanted, 0).astype(np.uint8), clues=clues)
             counter = CountKernel(ExactConfig(), form=self._form, grids=False)
-            items = as_items(np.where(good[:, None], puzzles, 255).astype(np.uint8), clues=clues)
-            good &= self._engine(counter).run(items).counts == 1
-        chosen = np.flatnonzero(good)
-        return puzzles[chosen], solutions[chosen], selected(drawn, chosen)
+            good &= self._engine(counter).run(items).counts[:size] == 1
+        return puzzles, solutions, drawn, good
 
     def _engine(self, kernel: Kernel) -> Engine:
-        return Engine(kernel, self._board, self._key, min(self._size, _BATCH), self._devices)
-
-    def _in_form(self, clues: Clues) -> Clues:
-        """Clues in the form of earlier ones, so that one program serves both. If they don't fit, the form grows."""
-        room = {(group.kind, group.size): group for group in self._form.groups}
-        wanted = {(group.kind, group.size): group for group in clues.form.groups}
-        lacking = [key for key, group in wanted.items() if key not in room or group.count > room[key].count]
-        if lacking or clues.form.overlap > self._form.overlap:
-            # some more than these need, as the next ones may need more
-            room |= {key: dataclasses.replace(wanted[key], count=wanted[key].count * 4 // 3 + 1) for key in lacking}
-            groups = tuple(room[key] for key in sorted(room, key=lambda key: (repr(key[0]), key[1])))
-            overlap = max(clues.form.overlap + 1, self._form.overlap)
-            self._form = ClueForm(self._board.cells, groups, overlap)
-        return Clues.of_entries(len(clues), self._board.cells, clues.entries(), self._form)
+        return Engine(kernel, self.board, self._key, self._size, self._devices)
 
 
 @dataclasses.dataclass(frozen=True)

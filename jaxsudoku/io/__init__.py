@@ -7,7 +7,15 @@ from jaxsudoku.runtime.part_folder import ResumeError
 
 from .cells import Marks
 from .chunk import Chunk, Errors, LineError, NoPuzzlesError, PuzzleFileError, check_errors
-from .columns import ANSWER_COLUMNS, BOARD_COLUMN, COUNT_COLUMNS, KNOWN_SOLUTION_COLUMNS, PUZZLE_COLUMNS
+from .columns import (
+    ANSWER_COLUMNS,
+    BOARD_COLUMN,
+    CONSTRAINTS_COLUMN,
+    COUNT_COLUMNS,
+    KNOWN_SOLUTION_COLUMNS,
+    PUZZLE_COLUMNS,
+)
+from .constraint_column import constraints_text
 from .decode import read_grid_column
 from .exchanged import is_exchanged
 from .grid_text import GridColumn, format_grids, grid_column
@@ -40,6 +48,7 @@ from .write import CountWriter, SolutionWriter, open_output, puzzle_texts
 __all__ = [
     "ANSWER_COLUMNS",
     "BOARD_COLUMN",
+    "CONSTRAINTS_COLUMN",
     "COUNT_COLUMNS",
     "KINDS",
     "KNOWN_SOLUTION_COLUMNS",
@@ -71,6 +80,7 @@ __all__ = [
     "check_output",
     "check_standard_input",
     "check_suffix",
+    "constraints_text",
     "expand",
     "format_grids",
     "grid_column",

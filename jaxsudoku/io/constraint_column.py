@@ -60,6 +60,20 @@ def constraints_of(value: Any, board: Board) -> tuple[Constraint, ...]:
     return tuple(one for text in found for one in _read(text, board))
 
 
+def constraints_text(constraints: Iterable[Constraint], board: Board) -> str:
+    """The text that ``constraints_of`` reads as these constraints.
+
+    Raises:
+      ValueError: a constraint of a kind without a text.
+    """
+    found = []
+    for one in constraints:
+        if (text := one.text(board.side)) is None:
+            raise ValueError(f"a {one.name} has no text")
+        found.append(text)
+    return "+".join(found)
+
+
 @functools.lru_cache(maxsize=1 << 16)
 def _read(text: str, board: Board) -> tuple[Constraint, ...]:
     """The constraints of a text; kept, as files repeat them."""

@@ -1,4 +1,4 @@
-"""Text and CSV outputs to which whole lines are appended, plain or gzip, with a lock; they can be resumed.
+"""Text, CSV and JSON lines to which whole lines are appended, plain or gzip, with a lock; they can be resumed.
 
 Each write appends whole lines, so after a kill at any byte the file has whole lines and at most one incomplete piece,
 which ``recover`` finds and the next write cuts off. In a gzip file each write is a separate member.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import json
 import math
 import os
 import zlib
@@ -19,6 +20,7 @@ import numpy as np
 
 from jaxsudoku.runtime.part_folder import ResumeError
 
+from .columns import SOLUTION_COLUMNS
 from .csv_tables import csv_header, csv_records, needs_quotes, read_record
 from .source import BLOCK, LONGEST_LINE, Source
 from .target import STDOUT, Kind, Recovered, is_special, lock_output, open_target, standard_output
@@ -32,9 +34,9 @@ class LineFormat(NamedTuple):
     """Format of an output of lines.
 
     Attributes:
-      kind: ``text`` or ``csv``.
+      kind: ``text``, ``csv`` or ``jsonl``.
       compressed: whether it is gzip.
-      columns: for CSV, the first columns of the header.
+      columns: for CSV and JSON lines, the first columns.
       heading: for text, the comments at the top.
     """
 
@@ -68,6 +70,10 @@ class LineFile:
         """
         if self._format.kind == "text":
             lines = "".join(f"{text}\n" for text in next(iter(columns.values()))).encode()
+        elif self._format.kind == "jsonl":
+            records = zip(*map(_json_values, columns.values()), strict=True)
+            names = [json.dumps(name) for name in columns]
+            lines = "".join(f"{{{', '.join(map('{}: {}'.format, names, record))}}}\n" for record in records).encode()
         else:
             own = [_texts(values) for name, values in columns.items() if name in self._format.columns]
             others = [values for name, values in columns.items() if name not in self._format.columns]
@@ -161,7 +167,7 @@ def open_lines(
 
 
 def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
-    """Finds the whole rows of a text or CSV output, without changing it.
+    """Finds the whole rows of an output of lines, without changing it.
 
     Args:
       path: the file.
@@ -193,7 +199,12 @@ def recover(path: str, lines: LineFormat, sample: int = SAMPLE) -> Recovered:
         raise ResumeError(f"{path}: the end of the file is not a half-written line of jaxsudoku: {records.rest[:40]!r}")
     if not found.samples:
         return found
-    if kind == "csv":
+    above = 0
+    if kind == "jsonl":
+        samples = {index: _json_record(line, path) for index, (line,) in found.samples.items()}
+        found.header = tuple(samples[0])
+        found.samples = {index: list(record.values()) for index, record in samples.items()}
+    elif kind == "csv":
         found.header = tuple(found.samples[0])
         above = 1
     else:
@@ -219,6 +230,8 @@ def _is_first(fields: list[str], kind: Kind, columns: tuple[str, ...], heading: 
     if kind == "csv":
         return tuple(fields[: len(columns)]) == columns
     line = f"{fields[0]}\n".encode(errors="surrogateescape")
+    if kind == "jsonl":
+        return _may_begin(line, kind, columns)
     return heading.startswith(line) if heading else _may_begin(line[:-1], kind, ())
 
 
@@ -226,7 +239,7 @@ def _may_begin(rest: bytes, kind: Kind, header: tuple[str, ...]) -> bool:
     """Whether the end of an output may be an incomplete line of ours, or of the header if given."""
     if kind == "text":
         return set(rest) <= set(b"0123456789 -.")
-    first = ",".join(header).encode()
+    first = f'{{"{SOLUTION_COLUMNS[0]}": '.encode() if kind == "jsonl" else ",".join(header).encode()
     return first.startswith(rest) or rest.startswith(first)
 
 
@@ -297,3 +310,23 @@ def _texts(values: Sequence[str] | np.ndarray) -> Sequence[str]:
     if values.dtype.kind == "f":  # a missing rating is an empty field
         return ["" if math.isnan(value) else f"{value:.6g}" for value in values.tolist()]
     return list(map(str, values.tolist()))
+
+
+def _json_values(values: Sequence[Any] | np.ndarray) -> Iterable[str]:
+    """The values of a column in JSON: null for missing numbers, texts for infinite ones."""
+    if isinstance(values, np.ndarray):
+        texts = _texts(values)
+        return [text if text[-1:].isdecimal() else json.dumps(text or None) for text in texts]
+    # numbers of a carried column may be infinite, too
+    return [json.dumps(str(x) if isinstance(x, float) and not math.isfinite(x) else x) for x in values]
+
+
+def _json_record(line: str, path: str) -> dict[str, str]:
+    """The values of an object as texts, numbers as they are written; raises ResumeError if the line is none."""
+    try:
+        record = json.loads(line, parse_float=str, parse_int=str)
+    except ValueError:
+        record = None
+    if not isinstance(record, dict):
+        raise ResumeError(f"{path}: has the line {line[:40]!r}, which jaxsudoku did not write")
+    return {name: "" if value is None else str(value) for name, value in record.items()}

@@ -1,4 +1,4 @@
-"""Writers of tables of puzzles, row by row: CSV, Parquet, or one column as text; interrupted runs can be resumed."""
+"""Writers of tables of puzzles, row by row: CSV, JSON lines, Parquet, or one column as text; runs can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class RowWriter(abc.ABC):
     Args:
       target: a path, or ``-`` for the standard output.
       columns: names and numpy dtypes of the first columns, ``object`` for text.
-      kind: ``text``, ``csv`` or ``parquet``; by default from the suffix, which may be followed by ``.gz``.
+      kind: ``text``, ``csv``, ``jsonl`` or ``parquet``; by default from the suffix, which may be followed by ``.gz``.
       force: whether an existing output is replaced.
       resume: whether to keep the complete rows of an earlier run's output, cut off its incomplete end, and continue
         after it. The output is not modified before the first write.
@@ -148,7 +148,7 @@ class RowWriter(abc.ABC):
 class TableWriter(RowWriter):
     """Writer of rows with known columns; the first column is ``puzzle``.
 
-    CSV and Parquet have all columns; text has only the first, one value per line.
+    Tables have all columns; text has only the first, one value per line.
 
     Arguments and errors are those of ``RowWriter``.
 
@@ -187,16 +187,19 @@ class TableWriter(RowWriter):
             with self._writing(lengths[0]):
                 self._output.append(columns)
 
-    def check(self, first: int, puzzles: Sequence[str]) -> None:
+    def check(self, first: int, columns: Mapping[str, Sequence[str]]) -> None:
         """Compares kept rows with those that would be written in their places.
 
         Args:
           first: number of the first row.
-          puzzles: the first column of the rows.
+          columns: columns of texts of the rows; those that ``kept`` lacks are not compared.
 
         Raises:
           ResumeError: they differ. The output is unchanged.
         """
-        for number, puzzle in enumerate(puzzles, first):
-            if number in self.kept and self.kept[number]["puzzle"] != puzzle:
-                raise ResumeError(f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is")
+        for name, texts in columns.items():
+            for number, text in enumerate(texts, first):
+                if self.kept.get(number, {}).get(name, text) != text:
+                    raise ResumeError(
+                        f"{self._name}: row {number + 1} holds another puzzle; the output is left as it is"
+                    )

@@ -18,16 +18,23 @@ from .compression import COMPRESSIONS
 from .source import Source
 
 #: The kind of an output file.
-Kind = Literal["text", "csv", "parquet"]
+Kind = Literal["text", "csv", "jsonl", "parquet"]
 #: The kinds of output files.
 KINDS: tuple[str, ...] = typing.get_args(Kind)
 
 STDOUT = "<stdout>"
 #: Suffixes and their kinds of output; others are text.
-_KIND_OF_SUFFIX: dict[str, Kind] = {".csv": "csv", ".parquet": "parquet", ".txt": "text", ".sdm": "text"}
+_KIND_OF_SUFFIX: dict[str, Kind] = {
+    ".txt": "text",
+    ".sdm": "text",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
 #: Suffixes of formats that can't be written.
 _OTHER_FORMATS = (
-    *(".json", ".jsonl", ".ndjson", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".htm", ".xml", ".yaml", ".yml", ".md"),
+    *(".json", ".tsv", ".xlsx", ".xls", ".ods", ".html", ".htm", ".xml", ".yaml", ".yml", ".md"),
     *(".feather", ".arrow", ".ipc", ".orc", ".avro", ".pq", ".parq", ".npy", ".npz", ".h5", ".hdf5", ".pkl", ".pickle"),
     *(".db", ".sqlite", ".sqlite3", ".svg", ".png", ".jpg", ".pdf", ".zip", ".tar", ".tgz", ".7z", ".sdk", ".ss"),
 )
@@ -91,7 +98,9 @@ def check_suffix(name: str, writable: Iterable[str] = ()) -> None:
     name_lower = name.lower()
     stem = next((name_lower.removesuffix(suffix) for suffix in writable if name_lower.endswith(suffix)), name_lower)
     if other := next((suffix for suffix in _OTHER_FORMATS if stem.endswith(suffix)), None):
-        raise ValueError(f"{name}: outputs of the format {other} are not written; text, .csv and .parquet can be")
+        raise ValueError(
+            f"{name}: outputs of the format {other} are not written; text, .csv, .jsonl and .parquet can be"
+        )
     for kind in COMPRESSIONS:
         if name_lower.endswith(kind.suffix) and kind.suffix not in writable:
             others = f"; {' and '.join(writable)} can be" if writable else ""

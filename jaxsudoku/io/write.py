@@ -2,7 +2,7 @@
 
 The data flow::
 
-    Chunk, Solution -> SolutionWriter.write -> LineFile.append, text or CSV      -> target
+    Chunk, Solution -> SolutionWriter.write -> LineFile.append, lines            -> target
     Chunk, Counts   -> CountWriter.write       PartsFile.append, parts of Parquet -> finish: target
 """
 
@@ -186,7 +186,7 @@ class Counts(Protocol):
 class CountWriter(RowWriter):
     """Writer of numbers of solutions in the order of their puzzles; such an output can't be resumed.
 
-    Text has one number per line, ``-`` for a malformed puzzle. CSV and Parquet have the columns ``puzzle``, ``count``
+    Text has one number per line, ``-`` for a malformed puzzle. Tables have the columns ``puzzle``, ``count``
     (empty for a malformed puzzle), ``status`` and ``iterations``, and those carried along from the input.
 
     Args:
@@ -266,7 +266,7 @@ def open_output(
             for chunk in writer.remaining(chunks):
                 writer.write(chunk, solve(chunk.grids))
 
-    Text has one solution per line, ``-`` if there is none. CSV and Parquet have the columns ``puzzle``, ``solution``,
+    Text has one solution per line, ``-`` if there is none. Tables have the columns ``puzzle``, ``solution``,
     ``status`` (``solved``, ``unsatisfiable``, ``invalid``, ``unsolved``, ``malformed``) and ``iterations``, then
     ``network_calls`` for guided solvers, ``errors`` for solvers on full grids, and those carried along from the input.
 

@@ -226,6 +226,28 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
     assert (code, "the columns are puzzle, solution, clues, and should be" in err) == (2, True)
 
 
+def test_killers_are_generated_and_solved(capsys, tmp_path):
+    path = tmp_path / "killers.jsonl"
+    argv = (*SMALL, "--variant", "killer", "--seed", "1", "--output", str(path))
+    assert run(capsys, "generate", "5", *argv, "--quiet")[0] == 0
+    text = path.read_text()
+    solution = json.loads(text.splitlines()[0])["solution"]
+    path.write_text(text.replace(solution, solution[::-1]))
+    code, _, err = run(capsys, "generate", "8", *argv, "--resume")
+    assert (code, "row 1 holds another puzzle" in err) == (2, True)
+    path.write_text(text)
+    code, _, err = run(capsys, "generate", "8", *argv, "--resume")
+    assert code == 0 and re.match(r"3 puzzles in .*: 3 unrated; .*; 5 were there already\n", err)
+    records, read = list(map(json.loads, path.read_text().splitlines())), js.read_puzzles(path, FOUR, errors="mark")
+    assert list(records[0]) == ["puzzle", "solution", "clues", "constraints"]
+    for record, own in zip(records, read.constraints, strict=True):
+        grid = js.parse(record["solution"]).astype(int)
+        assert own and all(one.holds(grid[list(one.cells)], one.numbers, 4) for one in own)
+        assert (record["puzzle"], record["clues"]) == ("." * 16, 0)
+    code, out, _ = run(capsys, "solve", str(path), "--board", "4", "--batch-size", "64", "--quiet", "--format", "text")
+    assert (code, out.split()) == (0, [record["solution"] for record in records])
+
+
 @pytest.mark.parametrize(
     ("argv", "cause"),
     [
@@ -249,6 +271,13 @@ def test_instances_with_holes(capsys, one_core, tmp_path):
         (("5", "--pattern", "spiral"), "unknown pattern 'spiral'"),
         (("5", "--output", "/nowhere/x.csv"), "/nowhere/x.csv: there is no such directory"),
         (("5", "--format", "parquet"), "Parquet needs an output file"),
+        (("5", "--variant", "killers"), "did you mean 'killer'"),
+        (("5", "--variant", "killer", "--output", "x.txt"), "needs a table, with a column for the constraints"),
+        (("5", "--variant", "killer", "--workers", "2", "--format", "text", "--output", "x"), "csv, jsonl or parquet"),
+        (("5", "--variant", "killer", "--minimal", "--rating", "3:"), "does not go with --minimal, --rating"),
+        (("5", "--variant", "killer", "--clues", "3:4"), "--variant takes a number of clues, not a range"),
+        (("5", "--variant", "arrow", "--clues", "99"), "givens must be at most 81, not 99"),
+        (("5", "--variant", "arrow", "--board", "36"), "boards with constraints have a side of at most 32"),
     ],
 )
 def test_usage_errors(capsys, argv, cause):

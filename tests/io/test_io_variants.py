@@ -899,7 +899,10 @@ def test_clues_in_the_form_of_others():
     )
     form = one.form.joined(other.form)
     assert form == other.form.joined(one.form) == form.joined(one.form)
-    for clues, own in itertools.product((one, other), (form, form.with_room())):
+    roomy = one.form.holding(other)
+    assert roomy.holding(one) == roomy.holding(other) == roomy != form
+    assert [group.count for group in roomy.groups] == [1, 2]  # no more cages, as these fit
+    for clues, own in itertools.product((one, other), (form, roomy)):
         widened = clues.of_form(own)
         assert widened.rows.shape == (1, own.width)
         assert meaning(widened.constraints(0)) == meaning(clues.constraints(0))

@@ -25,7 +25,7 @@ from jaxsudoku.io import (
 
 FOUR = Board.classic(4)
 NINE = Board.classic(9)
-KINDS = ("out.txt", "out.csv", "out.txt.gz", "out.csv.gz", "out.parquet")
+KINDS = ("out.txt", "out.csv", "out.txt.gz", "out.csv.gz", "out.jsonl", "out.jsonl.gz", "out.parquet")
 
 
 def some_puzzles(count=11, seed=1):
@@ -355,9 +355,7 @@ def test_further_columns_of_every_type(tmp_path):
     assert {name: row[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize(
-    "name", ["out.json", "out.jsonl.gz", "OUT.XLSX", "out.xls", "out.ods", "out.feather", "a.html"]
-)
+@pytest.mark.parametrize("name", ["out.json", "out.json.gz", "OUT.XLSX", "out.xls", "out.ods", "out.feather", "a.html"])
 def test_names_of_other_formats_are_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"outputs of the format \.\w+ are not written"):
         run(tmp_path / name, some_puzzles())

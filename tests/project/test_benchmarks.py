@@ -702,7 +702,7 @@ def test_the_steps_of_the_largest_loop_are_counted(script):
 def test_rules_of_variants_are_checked_by_numpy(script, name):
     board, rng = js.Board.classic(), np.random.default_rng(2)
     grids = np.array([1 + rng.permutation(9)[reference.pattern(board) - 1] for _ in range(8)], np.uint8)
-    drawn, good = random_clues.VARIANTS[name].draw(grids, board, random_clues.Seeds(np.arange(8)))
+    drawn, good = random_clues.DRAW[name](grids, board, random_clues.Seeds(np.arange(8)))
     clues = js.Clues.of_entries(8, board.cells, drawn)
     satisfied = script("variants").satisfied
     assert satisfied(name, clues, grids).all()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -79,10 +80,20 @@ class ClueForm:
         ordered = tuple(groups[key] for key in sorted(groups, key=_order))
         return ClueForm(self.board_cells, ordered, max(self.overlap, other.overlap))
 
-    def with_room(self) -> ClueForm:
-        """A form with room for about a quarter more constraints of each group."""
-        groups = (dataclasses.replace(one, count=_rounded(one.count + one.count // 4 + 1)) for one in self.groups)
-        return dataclasses.replace(self, groups=tuple(groups), overlap=self.overlap + self.overlap // 4 + 1)
+    def holding(self, clues: Clues) -> ClueForm:
+        """A form for these clues and further ones: this one if it has room, else with a quarter more of what it lacks.
+
+        Slots that no constraint uses take time, and a new form a compilation.
+        """
+        room = {(group.kind, group.size): group.count for group in self.groups}
+        lacking = []
+        for (kind, size), entries in clues.entries().items():
+            most = int(np.bincount(entries.puzzle, minlength=1).max())
+            if most > room.get((kind, size), 0):
+                most += most // 4 + 1
+                step = 1 if most < 8 else 2 if most < 24 else 4
+                lacking.append(ClueGroup(kind, size, entries.numbers.shape[1], -(-most // step) * step))
+        return self.joined(ClueForm(self.board_cells, tuple(lacking), clues.form.overlap))
 
     def split(self, rows: Any) -> tuple[Any, list[list[Any]], Any]:
         """Rows [width, *lanes] in parts: the slots [slots, *lanes], the numbers of each group, places [overlap, cells].
@@ -178,12 +189,12 @@ class Clues:
     ) -> Clues:
         """The clues of ``size`` puzzles from the entries of each kind and number of cells; see ``of``."""
         counts = {key: np.bincount(found.puzzle, minlength=size) for key, found in entries.items()}
-        groups = tuple(
-            ClueGroup(*key, entries[key].numbers.shape[1], _rounded(int(counts[key].max(initial=0))))
-            for key in sorted(entries, key=_order)
-        )
-        if form is not None:
-            _check_fits(groups, form)
+        most = {key: int(own.max(initial=0)) for key, own in counts.items()}
+        if form is None:
+            ordered = sorted(entries, key=_order)
+            groups = tuple(ClueGroup(*key, entries[key].numbers.shape[1], _rounded(most[key])) for key in ordered)
+        else:
+            _check_fits(most, form)
             groups = form.groups
         plain = ClueForm(board_cells, groups)
         cells = np.full((size, plain.slots), board_cells, np.uint16)
@@ -244,6 +255,14 @@ class Clues:
         return [one for group in groups for one in group.constraints()]
 
 
+def united(parts: Iterable[Mapping[tuple[Constraint, int], Entries]]) -> dict[tuple[Constraint, int], Entries]:
+    """The entries of all parts, by kind and number of cells."""
+    found: dict[tuple[Constraint, int], list[Entries]] = {}
+    for key, entries in itertools.chain.from_iterable(part.items() for part in parts):
+        found.setdefault(key, []).append(entries)
+    return {key: Entries.joined(ones) for key, ones in found.items()}
+
+
 def _places(cells: np.ndarray, board_cells: int, overlap: int | None) -> np.ndarray:
     """For each cell of each puzzle the slots that refer to it, uint16[N, overlap, cells].
 
@@ -267,14 +286,14 @@ def _places(cells: np.ndarray, board_cells: int, overlap: int | None) -> np.ndar
     return places
 
 
-def _check_fits(groups: Iterable[ClueGroup], form: ClueForm) -> None:
-    """Raises ValueError if a form has no room for these groups."""
+def _check_fits(most: Mapping[tuple[Constraint, int], int], form: ClueForm) -> None:
+    """Raises ValueError if a form has no room for the most constraints of each kind and size."""
     room = {(group.kind, group.size): group.count for group in form.groups}
-    for group in groups:
-        if group.count > room.get((group.kind, group.size), 0):
+    for (kind, size), count in most.items():
+        if count > room.get((kind, size), 0):
             raise ValueError(
-                f"{group.count} constraints of the kind {group.kind} with {group.size} cells; the form has room for "
-                f"{room.get((group.kind, group.size), 0)}"
+                f"{count} constraints of the kind {kind} with {size} cells; the form has room for "
+                f"{room.get((kind, size), 0)}"
             )
 
 

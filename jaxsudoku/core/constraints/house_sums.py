@@ -15,7 +15,7 @@ import numpy as np
 from jaxsudoku.core.board import Board
 
 from .base import Constraint, Group, grouped
-from .clues import Clues, Entries
+from .clues import Clues, Entries, united
 from .sums import Cage, Sum
 
 #: The most innies and outies of a sum; sums of more cells exclude little.
@@ -39,16 +39,15 @@ def with_house_sums(clues: Clues, board: Board) -> Clues:
     entries = clues.entries()
     if not any(isinstance(kind, Cage) for kind, _ in entries):
         return clues
-    found: dict[tuple[Constraint, int], list[Entries]] = {key: [own] for key, own in entries.items()}
+    parts: list[dict[tuple[Constraint, int], Entries]] = [entries]
     used = np.zeros((len(clues), board.cells), np.int32)
     for size, sums in _sums(clues, board):
         sums = _within(_new(sums, entries.get((Cage(), size)), board.cells), used)
         distinct = _within_houses(board, sums.cells)
         for kind, chosen in ((Cage(), distinct), (Sum(), ~distinct)):
             if chosen.any():
-                found.setdefault((kind, size), []).append(Entries(*(field[chosen] for field in sums)))
-    merged = {key: Entries.joined(parts) for key, parts in found.items()}
-    return Clues.of_entries(len(clues), board.cells, merged)
+                parts.append({(kind, size): Entries(*(field[chosen] for field in sums))})
+    return Clues.of_entries(len(clues), board.cells, united(parts))
 
 
 @functools.lru_cache(maxsize=64)
