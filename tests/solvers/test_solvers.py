@@ -89,26 +89,27 @@ SELDOM = ("iterative", "gumbel", "mcts")
 NOT_QUICK = ("mcgs", "evosax")
 
 
-def case(name, board_name):
-    """A solver and its board; boards of 4x4 are not slow."""
-    marks = able(name) + [pytest.mark.slow] * (BOARDS[board_name].side > 4)
-    marks += [pytest.mark.quick] * (name not in NOT_QUICK)
-    return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
-
-
-#: Those that are compiled without constraints, as they take longest, beside another tree search that has them.
+#: Tree searches, which take longest to compile: without constraints, or beside another one.
 PLAIN = ("alphasudoku", "mcgs")
 
 
 def least_board(name):
-    """A board of 4x4, with constraints if the solver supports them."""
+    """The board of 4x4 that is not slow, with constraints if the solver supports them."""
     return "constrained-4" if solvers.get(name).constraints and name not in PLAIN else "4x4"
+
+
+def case(name, board_name):
+    """A solver and its board."""
+    marks = able(name) + [pytest.mark.slow] * (board_name != least_board(name))
+    marks += [pytest.mark.quick] * (name not in NOT_QUICK)
+    return pytest.param(solvers.get(name), BOARDS[board_name], id=f"{board_name}-{name}", marks=marks)
 
 
 #: Solvers on a board of 4x4, and some of each kind on another board: those whose code is theirs alone.
 CASES = [
     *(case(name, least_board(name)) for name in solvers.SOLVERS if name not in SELDOM),
-    *(case(name, "constrained-6") for name in ("exact", "iterative", "gumbel", "mcgs")),
+    case("mcgs", "constrained-4"),
+    *(case(name, "constrained-6") for name in ("exact", "iterative", "gumbel")),
     *(case(name, "2x3") for name in ("iterative", "depth-first")),
     *(case(name, "jigsaw-5") for name in ("guided-exact", "mcts", "annealing", "evolution")),
 ]
