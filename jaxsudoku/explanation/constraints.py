@@ -23,7 +23,7 @@ from .words import cells_named, digits_named, is_digit, listed
 #: The most assignments of the cells of a constraint that are tried for its sentence, and the most sets that it names.
 _MOST_TRIED, _MOST_NAMED = 4096, 3
 #: The most results of constraints that are remembered.
-_MOST_KNOWN = 1 << 19
+_MOST_KNOWN = 1 << 17
 
 
 class Kept(NamedTuple):

@@ -61,10 +61,10 @@ def forcing_chains(view: View, rules: str) -> Iterator[Finding]:
             changed = trial.update()
             positions.append((trial.left, unsettled | constraints.touched(bits(changed))))
         unsettled = 0
-        removing = constraints.changed_in(positions)
-        for (_, trial), found in zip(going, removing, strict=True):
+        applicable = constraints.changed_in(positions)
+        for (_, trial), found in zip(going, applicable, strict=True):
             trial.prune(found)
-        going = [own for own, found in zip(going, removing, strict=True) if found]
+        going = [own for own, found in zip(going, applicable, strict=True) if found]
         # a contradiction that shows after constraints were applied n times needs at least n steps
         while refuted and (not going or refuted[0][0] <= applied):
             yield heapq.heappop(refuted)[-1].finding()

@@ -104,7 +104,7 @@ def weakest_of_puzzles(
         def one_round(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             before, level, weakest = state
             after = sweep(layout, lax.switch(level, rules, before), "none", own)
-            changed = fence(any_of(slices((after ^ before).reshape(board.candidates, -1), 0)))
+            changed = fence(any_of(slices((after ^ before).reshape(board.candidates, *before.shape[3:]), 0)))
             # constraints hold where they change nothing
             solved = unpack_lanes(classify(layout, before)[1] & ~changed) & valid
             weakest = jnp.where(solved, jnp.minimum(weakest, level.astype(jnp.int8)), weakest)

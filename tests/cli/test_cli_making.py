@@ -319,24 +319,6 @@ def test_ratings_and_rules(capsys, tmp_path):
     ]
 
 
-def test_ratings_of_puzzles_with_constraints_of_their_own(capsys, tmp_path):
-    path, output = tmp_path / "puzzles.jsonl", tmp_path / "rated.csv"
-    cages = ["cage(3 r1c1 r1c2)", "cage(5 r1c3 r2c3)", "cage(8 r2c1 r3c1 r3c2)"]
-    rows = [("...4" + "." * 12, cages), ("...4" + "." * 12, cages[:1]), ("..34341221434321", ["cage(7 r1c1 r1c2)"])]
-    path.write_text("".join(json.dumps({"puzzle": puzzle, "constraints": own}) + "\n" for puzzle, own in rows))
-    argv = ("rate", str(path), *SMALL, "--output", str(output), "--quiet")
-    assert run(capsys, *argv)[0] == 0
-    columns = table(output.read_text())
-    assert list(columns) == ["puzzle", "clues", "rating", "rules", "status", "constraints"]
-    assert columns["status"] == ["unique", "several", "unsatisfiable"]
-    assert float(columns["rating"][0]) > 0 and columns["rating"][1:] == ["", ""]
-    assert columns["rules"] == ["search", "", ""]
-    assert [json.loads(own) for own in columns["constraints"]] == [own for _, own in rows]
-    path.write_text(path.read_text().replace("cage(8", "cage(7"))
-    code, _, err = run(capsys, *argv, "--resume")
-    assert (code, "puzzle 1 is rated" in err) == (2, True)
-
-
 def test_a_rated_table_is_rated_anew(capsys, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     assert run(capsys, "generate", "20", *SMALL, "--output", str(first), "--quiet")[0] == 0

@@ -62,6 +62,15 @@ def test_forcing_chains_apply_constraints():
     )
 
 
+def test_forcing_chains_come_shortest_first():
+    lengths = []
+    for cells in range(6):
+        view = View(SIX.with_(constrained.SIX[0].constraints[cells:]), np.zeros(36, np.uint8))
+        lengths.append([finding.text.count("; ") for finding in findings(view, "forcing-chain")])
+    assert lengths == [sorted(own) for own in lengths]
+    assert sum(len(set(own)) > 6 for own in lengths) > 3
+
+
 def test_a_filled_cell_excludes_its_digit_by_a_rule_of_the_whole_board():
     board = SIX.with_(js.constraints.anti_knight(6))
     puzzle = np.zeros(36, np.uint8)

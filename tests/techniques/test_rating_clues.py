@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import functools
+import json
 
 import constrained
 import jax
@@ -11,6 +13,7 @@ import pytest
 
 import jaxsudoku as js
 from jaxsudoku import rating
+from jaxsudoku.cli import main
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.constraints import Constraint
 from jaxsudoku.core.constraints.house_sums import with_house_sums
@@ -42,9 +45,15 @@ def proper() -> tuple[np.ndarray, list[list[Constraint]]]:
     return np.array(puzzles), own
 
 
-def test_a_rating_depends_on_the_puzzle_and_its_constraints_alone():
+@functools.cache
+def rated() -> tuple[np.ndarray, list[list[Constraint]]]:
+    """These puzzles, the first one with its constraints in another order, and the second one without any."""
     puzzles, own = proper()
-    puzzles, own = np.concatenate([puzzles, puzzles[:2]]), [*own, own[0][::-1], []]
+    return np.concatenate([puzzles, puzzles[:2]]), [*own, own[0][::-1], []]
+
+
+def test_a_rating_depends_on_the_puzzle_and_its_constraints_alone():
+    puzzles, own = rated()
     ratings = js.rate(puzzles, FOUR, clues=own, key=3)
     np.testing.assert_array_equal(js.rate(puzzles[::-1], FOUR, clues=own[::-1], key=3)[::-1], ratings)
     assert ratings[24] == ratings[0]  # the order of constraints does not matter
@@ -53,6 +62,31 @@ def test_a_rating_depends_on_the_puzzle_and_its_constraints_alone():
     weakest = js.weakest_rules(puzzles, FOUR, clues=own)
     np.testing.assert_array_equal(weakest[:24] <= RULES.index("singles"), ratings[:24] == 0)
     assert weakest[25] == len(RULES)
+
+
+def test_ratings_of_a_file(capsys, tmp_path):
+    puzzles, own = rated()
+    path, output = tmp_path / "puzzles.jsonl", tmp_path / "rated.csv"
+    texts = [[one.text(4) for one in some] for some in own]
+    rows = [
+        {"puzzle": "".join(map(str, puzzle)), "constraints": some} for puzzle, some in zip(puzzles, texts, strict=True)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    argv = ["rate", str(path), "--board", "4", "--seed", "3", "--output", str(output), "--quiet"]
+    assert main(argv) == 0
+    with output.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [*table[0]] == ["puzzle", "clues", "rating", "rules", "status", "constraints"]
+    assert [row["status"] for row in table] == [*["unique"] * 25, "several"]
+    ratings = js.rate(puzzles, FOUR, clues=own, key=3)
+    np.testing.assert_allclose([float(row["rating"] or "nan") for row in table], ratings, rtol=1e-4)
+    weakest = js.weakest_rules(puzzles, FOUR, clues=own)
+    assert [row["rules"] for row in table] == [*((*RULES, "search")[level] for level in weakest[:25]), ""]
+    assert [json.loads(row["constraints"]) for row in table] == texts
+    rows[0]["constraints"] = []
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert main([*argv, "--resume"]) == 2
+    assert "puzzle 1 is rated" in capsys.readouterr().err
 
 
 def test_seeds_do_not_depend_on_the_form_of_clues():
@@ -70,7 +104,7 @@ def test_techniques_apply_the_constraints_of_each_puzzle():
     puzzles, own = proper()
     clues = with_house_sums(js.Clues.of(own, FOUR), FOUR)
     find = functools.partial(solve_by_techniques, board=FOUR, names=NAMES, lanes=32)
-    found = jax.jit(lambda puzzles, clues: find(puzzles, clues=clues))(puzzles, clues)
+    found = jax.tree.map(np.asarray, jax.jit(lambda puzzles, clues: find(puzzles, clues=clues))(puzzles, clues))
     for number, (puzzle, some) in enumerate(zip(puzzles, own, strict=True)):
         steps = js.explain(puzzle, FOUR.with_(some), techniques=[name for name in NAMES if name != "unique-rectangle"])
         assert found.solved[number] == steps.solved
