@@ -16,6 +16,7 @@ import jaxsudoku as js
 from jaxsudoku import constraints as c
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.constraints.house_sums import with_house_sums
+from jaxsudoku.core.constraints.sums import Sum
 from jaxsudoku.core.constraints.texts import CONSTRAINTS, read
 from jaxsudoku.core.host_rules import is_complete
 from jaxsudoku.io import open_puzzles
@@ -386,6 +387,8 @@ def test_sums_of_houses_change_no_count():
     assert implied.form.slots > clues.form.slots
     for puzzle in range(5):
         assert set(clues.constraints(puzzle)) < set(implied.constraints(puzzle))
+    added = [entries for (kind, _), entries in implied.entries().items() if isinstance(kind, Sum)]
+    assert max(np.bincount(entries.puzzle).max() for entries in added) == 3  # half the side
     right = [
         min(len(satisfying(np.array(plain.solutions(SIX, puzzle, 100_000), np.uint8), own, 6)), 50)
         for puzzle, own in zip(puzzles, cages, strict=True)

@@ -840,11 +840,14 @@ def test_arrays_refuse_constraints(tmp_path, records):
         js.count_solutions(chunk, clues=[[]] * 4)
 
 
-def test_counts_of_a_file(records, capsys):
+def test_counts_of_a_file(records, capsys, monkeypatch):
     expected = [None if found is None else len(found) for found in solutions_of_records()]
     chunk = js.read_puzzles(records, FOUR, errors="mark")
     assert js.count_solutions(chunk, limit=1000).tolist() == [-1 if count is None else count for count in expected]
+    made, of = [], Clues.of
+    monkeypatch.setattr(Clues, "of", lambda *arguments: made.append(arguments) or of(*arguments))
     assert main(["count", str(records), "--board", "4", "--limit", "1000", "--format", "text"]) == 1
+    assert len(made) == 1  # to find the form and to count
     assert capsys.readouterr().out.split() == ["-" if count is None else str(count) for count in expected]
 
 

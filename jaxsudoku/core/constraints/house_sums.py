@@ -20,8 +20,8 @@ from .sums import Cage, Sum
 
 #: The most innies and outies of a sum; sums of more cells exclude little.
 _INNIES, _OUTIES = 4, 3
-#: The most sums of one kind and size that are added to a puzzle, and the most constraints of a cell beside its cage.
-_MOST, _OVERLAP = 16, 3
+#: The most constraints of a cell beside its cage.
+_OVERLAP = 3
 #: Puzzles that are processed at a time.
 _CHUNK = 256
 
@@ -42,11 +42,15 @@ def with_house_sums(clues: Clues, board: Board) -> Clues:
     parts: list[dict[tuple[Constraint, int], Entries]] = [entries]
     used = np.zeros((len(clues), board.cells), np.int32)
     for size, sums in _sums(clues, board):
-        sums = _within(_new(sums, entries.get((Cage(), size)), board.cells), used)
+        sums = _new(sums, entries.get((Cage(), size)), board.cells)
         distinct = _within_houses(board, sums.cells)
         for kind, chosen in ((Cage(), distinct), (Sum(), ~distinct)):
-            if chosen.any():
-                parts.append({(kind, size): Entries(*(field[chosen] for field in sums))})
+            room = np.full(len(clues), _most(kind, size, board))
+            if (own := entries.get((kind, size))) is not None:
+                room -= np.bincount(own.puzzle, minlength=len(clues))
+            added = _within(Entries(*(field[chosen] for field in sums)), used, room)
+            if len(added.puzzle):
+                parts.append({(kind, size): added})
     return Clues.of_entries(len(clues), board.cells, united(parts))
 
 
@@ -153,21 +157,33 @@ def _within_houses(board: Board, cells: np.ndarray) -> np.ndarray:
     return found
 
 
-def _within(entries: Entries, used: np.ndarray) -> Entries:
-    """The first ``_MOST`` entries of each puzzle that leave cells with at most ``_OVERLAP``; counts them in ``used``.
+def _most(kind: Constraint, size: int, board: Board) -> int:
+    """The most constraints of a kind and size that a puzzle may have with its sums.
+
+    Few puzzles have more. Those with most of a kind decide how many slots all puzzles of a batch have, and so the time.
+    """
+    if kind == Sum():
+        return board.side // 2
+    return board.side - 1 if size == 1 else 7 * board.cells // (9 * size)
+
+
+def _within(entries: Entries, used: np.ndarray, room: np.ndarray) -> Entries:
+    """The first entries of each puzzle that have room and leave cells with at most ``_OVERLAP``.
 
     Args:
       entries: the entries.
-      used: int32[N, cells], the entries of each cell so far.
+      used: int32[N, cells], the entries of each cell so far; counts up.
+      room: int[N], how many entries each puzzle may have; counts down.
     """
     order = np.argsort(entries.puzzle, kind="stable")
     puzzle = entries.puzzle[order]
     rank = np.arange(len(puzzle)) - np.searchsorted(puzzle, puzzle)
     kept = [np.zeros(0, np.int64)]
-    for number in range(min(int(rank.max(initial=-1)) + 1, _MOST)):
+    for number in range(int(rank.max(initial=-1)) + 1):
         chosen = order[rank == number]
         row, cells = entries.puzzle[chosen, None], entries.cells[chosen]
-        fits = (used[row, cells] < _OVERLAP).all(axis=1)
+        fits = (used[row, cells] < _OVERLAP).all(axis=1) & (room[row[:, 0]] > 0)
         used[row[fits], cells[fits]] += 1
+        room[row[fits, 0]] -= 1
         kept.append(chosen[fits])
     return Entries(*(field[np.concatenate(kept)] for field in entries))
