@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.house_tables import ragged
 
 
 class Conflicts(NamedTuple):
@@ -34,8 +33,8 @@ def conflicts_of(board: Board) -> Conflicts:
     """
     side, cells = board.side, board.cells
     digits = np.uint32(1) << np.arange(side, dtype=np.uint32)
-    excluded = np.zeros((cells, side), bool)
-    pairs = np.zeros((cells, cells, side, side), bool)  # of a cell and another, a digit there and one here
+    excluded = np.zeros((side, cells), bool)
+    found = [np.zeros((2, 0), np.int64)]
     for group in board.constraint_groups:
         number, size = group.cells.shape
         masks = np.full((size, number, size, side), digits.sum(), np.uint32)
@@ -44,15 +43,22 @@ def conflicts_of(board: Board) -> Conflicts:
             list(masks.reshape(size, number, size * side)), [each[:, None] for each in group.numbers.T], side
         )
         kept = np.stack(left, axis=-1).reshape(number, size, side, size)[..., None] & digits != 0
-        dead = ~kept.any(axis=-1).all(axis=-1)  # [number, size, side]
-        np.logical_or.at(excluded, group.cells, dead)
-        for one in range(size):
-            for other in set(range(size)) - {one}:
-                np.logical_or.at(pairs, (group.cells[:, one], group.cells[:, other]), ~kept[:, one, :, other])
-    pairs |= pairs.transpose(1, 0, 3, 2)
+        row, place, digit = np.nonzero(~kept.any(axis=-1).all(axis=-1))
+        excluded[digit, group.cells[row, place]] = True
+        row, place, digit, other, removed = np.nonzero(~kept)
+        pair = np.stack([digit * cells + group.cells[row, place], removed * cells + group.cells[row, other]])
+        found.append(pair[:, place != other])
+    pairs = np.concatenate(found, axis=1)
+    one, other = np.divmod(
+        np.unique(np.concatenate([pairs, pairs[::-1]], axis=1).T @ [board.candidates, 1]), board.candidates
+    )
+    in_a_house = np.zeros((cells, cells), bool)
     for house in board.houses:
-        pairs[np.ix_(house, house)] &= ~np.eye(side, dtype=bool)
-    pairs &= ~(excluded[:, None, :, None] | excluded[None, :, None])
-    related = pairs.transpose(2, 0, 3, 1).reshape(board.candidates, board.candidates)
-    table = ragged([np.flatnonzero(row).tolist() for row in related])
-    return Conflicts(excluded.T, np.where(table < 0, board.candidates, table).astype(np.int32))
+        in_a_house[np.ix_(house, house)] = True
+    known = in_a_house[one % cells, other % cells] & (one // cells == other // cells)
+    new = ~(known | excluded.ravel()[one] | excluded.ravel()[other])
+    one, other = one[new], other[new]
+    counts = np.bincount(one, minlength=board.candidates)
+    table = np.full((board.candidates, counts.max()), board.candidates, np.int32)
+    table[one, np.arange(len(one)) - (np.cumsum(counts) - counts)[one]] = other  # sorted by ``one``
+    return Conflicts(excluded, table)
