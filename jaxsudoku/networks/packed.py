@@ -65,7 +65,7 @@ class Related(NamedTuple):
 
     def sum(self, x: Array) -> Array:
         """The sum [N, *n] of each row and of its related rows, of rows [N, *n]."""
-        return x + _sum_of_related(x, self.members)
+        return _sum_with_related(x, self.members)
 
     def spread(self, x: Array) -> Array:
         """The features of groups [N, n] for the rows in their middle, [N, n]."""
@@ -73,18 +73,18 @@ class Related(NamedTuple):
 
 
 @jax.custom_vjp
-def _sum_of_related(x: Array, members: Array) -> Array:
-    """The sums of related rows; as the relation is symmetric, they are their own transpose: no gradient scatters."""
+def _sum_with_related(x: Array, members: Array) -> Array:
+    """The sums of rows and their related rows: their own transpose, as the relation is symmetric; nothing scatters."""
 
     def add(total: Array, rows: Array) -> tuple[Array, None]:
         return total + x.at[rows].get(mode="fill", fill_value=0), None
 
-    return lax.scan(add, jnp.zeros_like(x), members, unroll=_UNROLLED)[0]
+    return lax.scan(add, x, members, unroll=_UNROLLED)[0]
 
 
-_sum_of_related.defvjp(
-    lambda x, members: (_sum_of_related(x, members), members),
-    lambda members, change: (_sum_of_related(change, members), None),
+_sum_with_related.defvjp(
+    lambda x, members: (_sum_with_related(x, members), members),
+    lambda members, change: (_sum_with_related(change, members), None),
 )
 
 
