@@ -68,7 +68,14 @@ def write_settings(folder: Path, config: TrainConfig) -> None:
 
 def as_json(config: TrainConfig) -> dict[str, Any]:
     """The settings as they are read back from JSON."""
-    settings: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(config)))
+    settings: dict[str, Any] = json.loads(json.dumps(_fields(config)))
+    return settings
+
+
+def _fields(config: TrainConfig) -> dict[str, Any]:
+    """The settings as a dict, with constraints of the board as in its name; raises ValueError if one has no text."""
+    settings = dataclasses.asdict(config)
+    settings["board"] |= config.board.to_json()
     return settings
 
 
@@ -153,7 +160,7 @@ def _training_facts(
 ) -> dict[str, Any]:
     """Facts about the training, for the card of a network."""
     device = jax.devices()[0]
-    settings = dataclasses.asdict(config)
+    settings = _fields(config)
     # names without folders, which are meaningless on other machines
     for name in ("datasets", "exclude", "others"):
         settings["data"][name] = [Path(path).name for path in settings["data"][name]]

@@ -23,6 +23,7 @@ from jaxsudoku import networks
 from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params, widening
+from jaxsudoku.networks.groups import CONFLICT
 from jaxsudoku.runtime.devices import compiler_options
 
 from .devices import placed
@@ -184,12 +185,24 @@ def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample)
     def step(state: TrainState, sums: Metrics, data: Any, key: Array) -> tuple[TrainState, Metrics]:
         grads, metrics, losses, pool = sharded(state.params, state.step, state.losses, data, key, state.pool)
         updates, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
-        params = optax.apply_updates(state.params, updates)
+        params = optax.apply_updates(state.params, _with_fixed(config, updates, jnp.zeros_like))
         average = optax.incremental_update(params, state.average, 1 - config.optimiser.ema)
         state = TrainState(state.step + 1, params, average, optimiser_state, losses, pool)
         return state, jax.tree.map(jnp.add, sums, metrics)
 
     return step
+
+
+def _with_fixed(config: TrainConfig, values: Params, change: Callable[[Array], Array]) -> Params:
+    """Values of all parameters, changed where these do not learn (``NetworkConfig.learn``)."""
+    if config.network.learn == "all":
+        return values
+
+    def each(path: tuple[Any, ...], leaf: Array) -> Array:
+        return leaf if [step.key for step in path[:2]] == ["kinds", CONFLICT] else change(leaf)
+
+    found: Params = jax.tree_util.tree_map_with_path(each, values)
+    return found
 
 
 def _updated_losses(losses: Array, positions: Positions, policy: Array) -> Array:
@@ -223,6 +236,7 @@ def batch_gradients(
     def gradient(part: tuple[Positions, Any, Array]) -> tuple[Params, Aux]:
         def loss(params: Params) -> tuple[Array, Aux]:
             positions, carry, fresh = part
+            params = _with_fixed(config, params, lax.stop_gradient)
             return objective(forward, params, positions, config.objective, cells, count, carry, fresh)
 
         grads: tuple[Params, Aux] = jax.grad(loss, has_aux=True)(params)

@@ -32,8 +32,10 @@ class NetworkConfig(Config):
       architecture: the network's name in ``jaxsudoku.networks.NETWORKS``.
       sizes: config of the architecture, with the iterations at the end of training, if it has any; None for its
         defaults.
-      start: file with initial parameters: a network of the same sizes, or a smaller CubeNet, which is widened; None for
-        random parameters.
+      start: file with initial parameters: a network of the same sizes, or a smaller CubeNet, which is widened, or one
+        without weights for constraints; None for random parameters.
+      learn: which parameters learn: all, or those for constraints. With the latter, on boards without constraints the
+        network stays as it starts.
       initial_iterations: iterations at the start of training, which rise in four stages to those of ``sizes``; None for
         those of ``sizes`` throughout.
       initial_thinking_steps: maximum number of steps for which a position is kept, at the start of training. Each step
@@ -47,6 +49,7 @@ class NetworkConfig(Config):
     architecture: str = "cube"
     sizes: Any = None
     start: str | None = None
+    learn: Literal["all", "constraints"] = "all"
     initial_iterations: Positive | None = None
     initial_thinking_steps: Positive = 1
     final_thinking_steps: Positive = 1
@@ -57,6 +60,8 @@ class NetworkConfig(Config):
         expected = networks.get(self.architecture).config
         if self.sizes is not None and not isinstance(self.sizes, expected):
             raise ValueError(f"sizes of the network {self.architecture} are a {expected.__name__}, not {self.sizes!r}")
+        if self.learn == "constraints" and not getattr(self.sizes, "constraints", False):
+            raise ValueError("learn constraints is for a network with weights for constraints: set constraints")
         if not hasattr(expected, "iterations"):
             for field in dataclasses.fields(self):
                 iterative = field.name.endswith(("_iterations", "_thinking_steps"))

@@ -9,6 +9,10 @@ Weights are shared over digits, over the groups of a kind (cells; lines; regions
 iterations. So the policy is exactly equivariant under relabelling and under the board's geometry, the value invariant,
 and one set of weights serves every board, of any side and variant, and any number of iterations.
 
+With the setting ``constraints`` there is one more kind of groups: a candidate and those that the board's constraints do
+not allow beside it. The network is then equivariant under the symmetries that keep the constraints, and a candidate
+that a constraint excludes by itself counts as absent. Otherwise a network does not see constraints.
+
 A candidate that is alone in all of its groups cannot influence others, and is treated as absent. On a CPU only the
 other candidates, the open ones, are computed (``packed``). The features of absent candidates are undefined; no message
 or output uses them.
@@ -19,20 +23,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from flax import nnx
 from jax import Array, lax
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.house_tables import houses_of_cells
 from jaxsudoku.runtime.operations import fence
 from jaxsudoku.runtime.settings import Config, Range
 
-from .base import Halt, NetworkModule, Outputs
+from .base import ABSENT, Halt, NetworkModule, Outputs
+from .conflicts import conflicts_of
+from .groups import CELL, LINE, REGION, GroupKind, Groups, cube_shape, families_of
 from .layers import MOST_WIDTH, Dtype, Turns, Width, linear, maximum
 from .packed import Family, Packing, maximum_by_index, pack
 
@@ -42,9 +46,6 @@ _SCORES = 8.0
 #: Maximum number of candidates of the boards evaluated together if only open candidates are computed; at least one
 #: board. More are not faster, as a core's cache holds few.
 _FEW = 1024
-
-#: Scale of sums over a group: they start at about the size of a message.
-_SUMMED = 1 / 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,6 +58,7 @@ class CubeConfig(Config):
       house: hidden features of the groups' perceptron.
       shares: number of learned scores by which candidates compete in their groups; 0 for none.
       maximum: whether groups also take the maximum of the messages.
+      constraints: whether there are weights for the conflicts of a board's constraints; their messages are 0 at first.
       iterations: number of iterations; may differ from that of training.
       dtype: dtype of the computation, float32 or bfloat16; parameters and the carry are float32.
     """
@@ -66,6 +68,7 @@ class CubeConfig(Config):
     house: Width = 64
     shares: Annotated[int, Range(0, MOST_WIDTH)] = 4
     maximum: bool = False
+    constraints: bool = False
     iterations: Turns = 64
     dtype: Dtype = "float32"
 
@@ -91,11 +94,13 @@ class CubeNet(NetworkModule):
         self.keep = inner(hidden, hidden)
         if config.shares:
             self.score = inner(width, config.shares, scale=0.5, use_bias=False)
-        self.kinds = nnx.List(GroupKind(config, rngs) for _ in range(_KINDS))
+        self.kinds = nnx.List(GroupKind(config, rngs) for _ in (CELL, LINE, REGION))
         self.update = inner(hidden, width, scale=0.2, use_bias=False)
         self.policy = outer(width, 1, use_bias=False)
         self.value_hidden = outer(2 * width, width, scale=2.0)
         self.value = outer(width, 1, use_bias=False)
+        if config.constraints:
+            self.kinds.append(GroupKind(config, rngs, scale=0.0))
 
     def __call__(self, candidates: Array) -> Outputs:
         """The outputs after all iterations."""
@@ -107,11 +112,11 @@ class CubeNet(NetworkModule):
         seen = self._seen(candidates)
         features = self.embed(seen)
         features += lax.stop_gradient(carry - features)  # the carry, with the gradient of the embedding
-        found: tuple[Outputs, Array] = self._on_platform(self._unroll_all, self._unroll_open, features, seen)
-        return found
+        outputs, features = self._on_platform(self._unroll_all, self._unroll_open, features, seen)
+        return self._without_excluded(outputs), features
 
     def _unroll_all(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
-        families = _families(self.board)
+        families = self._families()
         step = jax.checkpoint(lambda features, seen: self._step(features, seen, families))
 
         def body(features: Array, _: None) -> tuple[Array, Outputs]:
@@ -125,7 +130,7 @@ class CubeNet(NetworkModule):
         batch, seen = seen.shape[-2], _rows(seen)
         packing = self._pack(seen, batch)
 
-        def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Outputs, Array]]:
+        def make(size: int, families: Sequence[Any]) -> Callable[[Array], tuple[Outputs, Array]]:
             order, groups = packing.order[:size], self._groups(families)
 
             def unroll(rows: Array) -> tuple[Outputs, Array]:
@@ -150,9 +155,10 @@ class CubeNet(NetworkModule):
 
     def iterate(self, candidates: Array, carry: Array, halt: Halt) -> tuple[Array, Array]:
         """The features after further iterations, and their number for each board, int32[B]."""
+        candidates = self._allowed(candidates)
 
         def all_candidates(features: Array, seen: Array) -> tuple[Array, Array]:
-            step = functools.partial(self._step, seen=seen, families=_families(self.board))
+            step = functools.partial(self._step, seen=seen, families=self._families())
 
             def sure(features: Array) -> Array:
                 return halt.is_sure(self._outputs(features, seen).policy, candidates)
@@ -162,12 +168,12 @@ class CubeNet(NetworkModule):
         def few_boards(rows: Array, seen: Array, batch: int) -> tuple[Array, Array]:
             packing = self._pack(seen, batch)
 
-            def make(size: int, families: Sequence[Family]) -> Callable[[Array], tuple[Array, Array]]:
+            def make(size: int, families: Sequence[Any]) -> Callable[[Array], tuple[Array, Array]]:
                 order, groups = packing.order[:size], self._groups(families)
                 step, lane = functools.partial(self._step, seen=seen[order], families=groups), order % batch
 
                 def sure(rows: Array) -> Array:
-                    return self._rows_are_sure(halt, rows, seen[order], families[_CELL], lane, batch)
+                    return self._rows_are_sure(halt, rows, seen[order], families[CELL], lane, batch)
 
                 def iterated(rows: Array) -> tuple[Array, Array]:
                     leading, spent = _iterated(halt, step, sure, lambda over: over[lane][:, None], rows[:size], batch)
@@ -197,7 +203,7 @@ class CubeNet(NetworkModule):
         found = self._on_platform(all_candidates, open_candidates, carry, self._seen(candidates))
         return found
 
-    def _rows_are_sure(self, halt: Halt, rows: Array, seen: Array, cells: Family, lane: Array, batch: int) -> Array:
+    def _rows_are_sure(self, halt: Halt, rows: Array, seen: Array, cells: Any, lane: Array, batch: int) -> Array:
         """``Halt.is_sure`` for the policy of rows [N, width] of the boards ``lane`` [N]: bool[B]."""
         is_open, several = seen[:, 0] > 0, seen[:, 0] > seen[:, 1]  # several: one of the candidates of its cell
         logits = jnp.where(is_open, self.policy(self.final_norm(rows))[:, 0], -jnp.inf)
@@ -218,26 +224,46 @@ class CubeNet(NetworkModule):
 
     def _pack(self, seen: Array, batch: int) -> Packing:
         """The packing of the rows [N, 2] of the boards of a batch."""
-        return pack(self.board, seen[:, 0].reshape(self.board.side, self.board.cells, batch) > 0)
+        is_open = seen[:, 0].reshape(self.board.side, self.board.cells, batch) > 0
+        return pack(self.board, is_open, self._sees_constraints)
 
-    def _groups(self, families: Sequence[Family]) -> list[tuple[int, Groups]]:
+    def _groups(self, families: Sequence[Any]) -> list[tuple[int, Groups]]:
         """The families of rows, each with its kind."""
-        kinds = [kind for kind, _ in _families(self.board)]
+        kinds = [kind for kind, _ in self._families()]
         return [
             (kind, Groups(family.sum, _no_maximum, family.spread)) for kind, family in zip(kinds, families, strict=True)
         ]
 
     def readout(self, candidates: Array, carry: Array) -> Outputs:
         """The outputs for these features."""
-        return self._outputs(carry, self._seen(candidates))
+        return self._without_excluded(self._outputs(carry, self._seen(candidates)))
+
+    @property
+    def _sees_constraints(self) -> bool:
+        return self.config.constraints and bool(self.board.constraints)
+
+    def _families(self) -> list[tuple[int, Groups]]:
+        return families_of(self.board, self._sees_constraints)
+
+    def _allowed(self, candidates: Array) -> Array:
+        """The candidates that no constraint excludes by itself."""
+        return candidates & ~jnp.asarray(conflicts_of(self.board).excluded) if self._sees_constraints else candidates
+
+    def _without_excluded(self, outputs: Outputs) -> Outputs:
+        """Outputs with the logit ``ABSENT`` for candidates that a constraint excludes by itself."""
+        if not self._sees_constraints:
+            return outputs
+        return outputs._replace(policy=jnp.where(conflicts_of(self.board).excluded, ABSENT, outputs.policy))
 
     def _seen(self, candidates: Array) -> Array:
         """Two bits per candidate: whether it is open, and whether it is the only one of its cell; float32[*cube, B, 2].
 
         A candidate is open if one of its groups has another candidate. Others have no influence and count as absent.
         """
-        present = candidates.transpose(1, 2, 0).astype(jnp.float32).reshape(*_cube(self.board), -1, 1)
-        others = [groups.spread(groups.sum(present) - 1) for _, groups in _families(self.board)]
+        present = (
+            self._allowed(candidates).transpose(1, 2, 0).astype(jnp.float32).reshape(*cube_shape(self.board), -1, 1)
+        )
+        others = [groups.spread(groups.sum(present) - 1) for _, groups in self._families()]
         is_open = jnp.where(functools.reduce(jnp.add, others) > 0, present, 0)
         single = jnp.where(present.sum(axis=0) == 1, is_open, 0)
         return jnp.concatenate([is_open, single], axis=-1)
@@ -333,67 +359,6 @@ class RMSNorm(nnx.Module):
         return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6) * self.scale[...]
 
 
-# ---------------------------------------------------------------------- groups
-
-#: Kinds of groups with separate weights: cells; rows and columns; regions and extra houses.
-_CELL, _LINE, _REGION = range(3)
-_KINDS = 3
-
-
-class Groups(NamedTuple):
-    """A family of groups of candidates, as functions on features [*cube, B, n].
-
-    Attributes:
-      sum: the sums over the members of each group.
-      max: the maxima over the members, of features that are at least 0.
-      spread: copies the features of groups to their members; their sum, for a candidate in several groups.
-    """
-
-    sum: Callable[[Array], Array]
-    max: Callable[[Array], Array]
-    spread: Callable[[Array], Array]
-
-
-class GroupKind(nnx.Module):
-    """The messages from the groups of one kind to their candidates: answers and shares."""
-
-    def __init__(self, config: CubeConfig, rngs: nnx.Rngs) -> None:
-        layer = functools.partial(linear, dtype=config.dtype, rngs=rngs)
-        self.maximum = config.maximum
-        self.to_hidden = layer(config.hidden * (1 + config.maximum), config.house, scale=2.0)
-        self.from_hidden = layer(config.house, config.hidden, scale=0.5, use_bias=False)
-        if config.shares:
-            self.from_shares = layer(config.shares, config.hidden, use_bias=False)
-
-    def answers(self, groups: Groups, message: Array) -> Array:
-        """The answers of groups: a perceptron of the sum of their messages [*cube, B, hidden]."""
-        pooled = groups.sum(message) * jnp.asarray(_SUMMED, message.dtype)
-        if self.maximum:
-            pooled = jnp.concatenate([pooled, groups.max(message)], axis=-1)
-        hidden = jax.nn.relu(self.to_hidden(fence(pooled)))
-        return groups.spread(fence(self.from_hidden(hidden)))
-
-    def shares(self, groups: Groups, score: Array) -> Array:
-        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups, as [*cube, B, hidden]."""
-        share = score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, score.dtype))))
-        return self.from_shares(fence(share))
-
-
-def _families(board: Board) -> list[tuple[int, Groups]]:
-    """The families of groups of a board, each with its kind."""
-    families = [(_CELL, _along((0,))), (_LINE, _along((3, 4))), (_LINE, _along((1, 2)))]
-    if board.box is not None:
-        families.append((_REGION, _along((2, 4))))
-    if board.irregular_houses:
-        families.append((_REGION, _indexed(board)))
-    return families
-
-
-# ``_on_platform`` computes all candidates where groups take maxima
-def _no_maximum(x: Array) -> Array:
-    raise NotImplementedError("maxima of groups by index")
-
-
 def _rows(x: Array) -> Array:
     """Features [*cube, B, n] as rows [N, n]."""
     return x.reshape(-1, x.shape[-1])
@@ -410,32 +375,6 @@ def _parts(x: Array, size: int) -> Array:
     return parts.reshape(len(parts), -1, rows.shape[-1])
 
 
-def _cube(board: Board) -> tuple[int, int, int, int, int]:
-    """The shape of a cube: digits, rows cut into boxes, columns cut into boxes; uncut on boards without boxes."""
-    height, width = board.box or (1, 1)
-    return board.side, board.side // height, height, board.side // width, width
-
-
-def _along(axes: Sequence[int]) -> Groups:
-    """The groups of candidates that differ along these axes of the cube only."""
-    return Groups(
-        sum=lambda x: x.sum(axes, keepdims=True),
-        max=lambda x: maximum(x, tuple(axes), True),
-        spread=lambda x: x,  # by broadcasting
-    )
-
-
-def _indexed(board: Board) -> Groups:
-    """The irregular houses, each for every digit, by index tables."""
-    members = np.asarray(board.irregular_houses)
-    houses = houses_of_cells(board)
-
-    def gathered(x: Array) -> Array:
-        cells = x.reshape(board.side, board.cells, *x.shape[-2:])
-        return cells[:, members]  # [side, houses, side, B, n]
-
-    def spread(x: Array) -> Array:
-        padded = jnp.pad(x, ((0, 0), (0, 1), (0, 0), (0, 0)))  # index -1 stands for no house, with features 0
-        return padded[:, houses].sum(axis=2).reshape(*_cube(board), *x.shape[-2:])
-
-    return Groups(sum=lambda x: gathered(x).sum(axis=2), max=lambda x: maximum(gathered(x), (2,)), spread=spread)
+# ``_on_platform`` computes all candidates where groups take maxima
+def _no_maximum(x: Array) -> Array:
+    raise NotImplementedError("maxima of groups by index")

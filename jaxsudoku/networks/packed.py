@@ -19,8 +19,13 @@ from jax import Array, lax
 from jaxsudoku.core.board import Board
 from jaxsudoku.core.house_tables import houses_of_cells
 
+from .conflicts import conflicts_of
+
 #: Sizes of packings, as shares of all rows and of the groups of each family.
 _SIZES = ((0.14, 0.48), (0.26, 0.68), (0.36, 0.8), (1.0, 1.0))
+
+#: Related rows that are gathered in one operation.
+_UNROLLED = 8
 
 #: Minimum number of rows for packing; numbers of computed rows are multiples of ``_MULTIPLE``.
 _FEWEST, _MULTIPLE = 700, 16
@@ -49,6 +54,40 @@ class Family(NamedTuple):
         return functools.reduce(jnp.add, [x.at[group].get(mode="fill", fill_value=0) for group in self.groups])
 
 
+class Related(NamedTuple):
+    """A family of groups around rows: each row with its related rows, by a symmetric relation.
+
+    Attributes:
+      members: int32[m, N], the rows related to each row; other numbers stand for none.
+    """
+
+    members: Array
+
+    def sum(self, x: Array) -> Array:
+        """The sum [N, *n] of each row and of its related rows, of rows [N, *n]."""
+        return _sum_with_related(x, self.members)
+
+    def spread(self, x: Array) -> Array:
+        """The features of groups [N, n] for the rows in their middle, [N, n]."""
+        return x
+
+
+@jax.custom_vjp
+def _sum_with_related(x: Array, members: Array) -> Array:
+    """The sums of rows and their related rows: their own transpose, as the relation is symmetric; nothing scatters."""
+
+    def add(total: Array, rows: Array) -> tuple[Array, None]:
+        return total + x.at[rows].get(mode="fill", fill_value=0), None
+
+    return lax.scan(add, x, members, unroll=_UNROLLED)[0]
+
+
+_sum_with_related.defvjp(
+    lambda x, members: (_sum_with_related(x, members), members),
+    lambda members, change: (_sum_with_related(change, members), None),
+)
+
+
 class Packing(NamedTuple):
     """An order of the N rows of a batch with open candidates first, and their groups.
 
@@ -56,25 +95,28 @@ class Packing(NamedTuple):
       order: int32[N], the row at each place.
       place: int32[N], the place of each row.
       families: the families of groups of the ordered rows; groups with an open candidate come first.
+      related: the conflicts of the ordered rows, as one more family; none or one.
       size: int32, the number of the smallest of ``_SIZES`` that holds all open candidates and their groups.
     """
 
     order: Array
     place: Array
     families: Sequence[Family]
+    related: Sequence[Related]
     size: Array
 
-    def switch(self, make: Callable[[int, Sequence[Family]], Callable[..., Any]], *operands: Any) -> Any:
+    def switch(self, make: Callable[[int, Sequence[Family | Related]], Callable[..., Any]], *operands: Any) -> Any:
         """Applies the function ``make(number of leading rows, their families)`` for this packing's size."""
         branches = []
         for rows, share in _sizes(len(self.order)):
             families = [Family(_number(family.size, share), family.groups[:, :rows]) for family in self.families]
-            branches.append(make(rows, families))
+            related = [Related(each.members[:, :rows]) for each in self.related]
+            branches.append(make(rows, [*families, *related]))
         return lax.switch(self.size, branches, *operands)
 
 
-def pack(board: Board, is_open: Array) -> Packing:
-    """The packing of open candidates bool[side, cells, B]."""
+def pack(board: Board, is_open: Array, conflicts: bool = False) -> Packing:
+    """The packing of open candidates bool[side, cells, B]; with the conflicts of the board's constraints on request."""
     batch, flat = is_open.shape[-1], is_open.reshape(-1)
     by_board = flat.reshape(-1, batch).astype(jnp.int32)
     listed = _families(board)
@@ -87,11 +129,16 @@ def pack(board: Board, is_open: Array) -> Packing:
     for (number, table), new in zip(listed, places[1:], strict=True):
         groups = jnp.pad(new, (0, batch), constant_values=number * batch)  # rows without a group
         families.append(Family(number * batch, groups[jnp.asarray(table)[:, candidate] * batch + lane]))
+    related = []
+    if conflicts:
+        others = jnp.asarray(conflicts_of(board).table.T)[:, candidate]  # [m, N]
+        padded = jnp.pad(places[0], (0, batch), constant_values=len(flat))
+        related.append(Related(padded[others * batch + lane]))
     fits = []
     for rows, share in _sizes(len(flat)):
         most = [rows, *(_number(family.size, share) for family in families)]
         fits.append((counts <= jnp.asarray(most, jnp.int32)).all())
-    return Packing(order, places[0], families, jnp.stack(fits).argmax().astype(jnp.int32))
+    return Packing(order, places[0], families, related, jnp.stack(fits).argmax().astype(jnp.int32))
 
 
 def _places_of_open_first(parts: Sequence[Array]) -> tuple[Array, list[Array]]:

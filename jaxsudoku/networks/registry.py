@@ -26,6 +26,7 @@ class Architecture:
       module: the NNX class, constructed as ``module(config, board, rngs=rngs)``.
       config: frozen dataclass of its sizes, each with a default.
       adjustable: fields of the config that may be changed after training.
+      later: fields of the config that cards of earlier versions lack; they have their defaults there.
       any_board: whether the same parameters work on every board.
     """
 
@@ -34,6 +35,7 @@ class Architecture:
     module: type[NetworkModule]
     config: type
     adjustable: tuple[str, ...] = ("dtype",)
+    later: tuple[str, ...] = ()
     any_board: bool = False
 
     @property
@@ -49,6 +51,7 @@ _ARCHITECTURES = (
         cube.CubeNet,
         cube.CubeConfig,
         adjustable=("iterations", "dtype"),
+        later=("constraints",),
         any_board=True,
     ),
     Architecture(
@@ -120,7 +123,7 @@ def same_houses(one: Board, other: Board) -> bool:
 
 
 def for_board(network: Network, board: Board) -> Network:
-    """The same network for another board. Networks do not see constraints, so boards may differ in these.
+    """The same network for another board. Boards may always differ in their constraints, which few networks see.
 
     Raises:
       ValueError: the houses differ, and the architecture's parameters are for one board only.

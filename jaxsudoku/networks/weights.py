@@ -293,7 +293,7 @@ def _described(card: Card, path: Traversable) -> tuple[Forward, Params]:
     try:
         architecture = registry.get(card.architecture)
         names = {field.name for field in dataclasses.fields(architecture.config)}
-        if odd := sorted(names.symmetric_difference(card.config)):
+        if odd := sorted(names.symmetric_difference(card.config).difference(architecture.later)):
             raise ValueError(
                 f"the config of {card.architecture} has {', '.join(sorted(names))}; "
                 f"missing or unknown: {', '.join(odd)}"

@@ -1,7 +1,7 @@
 """Widening of trained CubeNets without changing the function (Net2Net, Chen et al. 2016).
 
-A trained CubeNet is copied into a larger one. New weights are random on the inputs of new features, and zero where they
-would change old features, so training continues from the narrower network's function.
+A trained CubeNet is copied into a larger one, or into one with weights for constraints. New weights are random on the
+inputs of new features, and zero where they would change old features, so training continues from the same function.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from jax import Array
 from .base import Forward, Params
 from .cube import CubeConfig
 
-#: Sizes that can grow.
-GROWING = ("width", "hidden", "house", "shares")
+#: Sizes that can grow; ``constraints`` from False to True.
+GROWING = ("width", "hidden", "house", "shares", "constraints")
 
 
 def can_widen(small: Any, large: Any) -> bool:
@@ -38,6 +38,8 @@ def can_widen(small: Any, large: Any) -> bool:
 def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Params:
     """The parameters of a wider CubeNet that computes the same function, up to rounding.
 
+    With weights for constraints it does on boards of which no constraint excludes a candidate by itself.
+
     Args:
       params: the parameters of a CubeNet of the sizes ``small``.
       small: its sizes.
@@ -51,7 +53,11 @@ def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Pa
     if not can_widen(small, large):
         raise ValueError(f"a CubeNet of the sizes {small} can't be widened to {large}")
 
-    def grown(path: tuple[Any, ...], new: Array, old: Array) -> Array:
+    found_at = dict(jax.tree_util.tree_leaves_with_path(params))
+
+    def grown(path: tuple[Any, ...], new: Array) -> Array:
+        if (old := found_at.get(path)) is None:  # a weight for constraints
+            return new
         name = path[0].key
         if name in ("norm", "final_norm"):  # new features are part of the mean square
             return new.at[: len(old)].set(old * math.sqrt(len(old) / len(new)))
@@ -63,7 +69,7 @@ def widen(params: Params, small: CubeConfig, forward: Forward, key: Array) -> Pa
             found = found.at[..., old.shape[-1] :].set(0)
         return found
 
-    wider: Params = jax.tree_util.tree_map_with_path(grown, forward.init(key), params)
+    wider: Params = jax.tree_util.tree_map_with_path(grown, forward.init(key))
     return wider
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -15,8 +16,10 @@ from hypothesis import strategies as st
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
 from jaxsudoku.networks import Forward, packed, widening
-from jaxsudoku.networks.base import Halt
-from jaxsudoku.networks.cube import CubeNet, _cube
+from jaxsudoku.networks.base import ABSENT, Halt
+from jaxsudoku.networks.conflicts import conflicts_of
+from jaxsudoku.networks.cube import CubeNet
+from jaxsudoku.networks.groups import cube_shape
 from jaxsudoku.networks.packed import Family, maximum_by_index, pack
 from jaxsudoku.runtime.random import as_key
 
@@ -221,8 +224,8 @@ def all_candidates(monkeypatch):
 @pytest.mark.slow
 def test_open_candidates_alone_give_the_same(request, monkeypatch):
     monkeypatch.setattr(packed, "_SIZES", packed._SIZES[1::2])  # two, the last of all; each is compiled
-    board = js.Board.diagonal(6)  # with boxes and with other houses
-    network = cube(board, maximum=False)
+    board = js.Board.named("diagonal-6+anti-knight")  # with boxes, with other houses and with conflicts
+    network = cube(board, maximum=False, constraints=True)
     seen = some_candidates(board, 9, 3)
     seen[0] = True  # all
     seen[1], seen[1, 0] = False, True  # as few as can be
@@ -245,7 +248,7 @@ def test_open_candidates_alone_give_the_same(request, monkeypatch):
 
 def as_carry(board, seen):
     """Candidates [B, side, cells] in the order of the carry, with an axis of features."""
-    return seen.transpose(1, 2, 0).reshape(*_cube(board), len(seen), 1)
+    return seen.transpose(1, 2, 0).reshape(*cube_shape(board), len(seen), 1)
 
 
 def opened(board, seen):
@@ -254,6 +257,8 @@ def opened(board, seen):
     cells = [np.arange(board.cells) == cell for cell in range(board.cells)]
     for number, cell in enumerate(cells):
         peers = np.zeros(board.cells, bool)
+        for constraint in board.constraints:  # of two cells that differ
+            peers[list(constraint.cells)] |= number in constraint.cells
         for house in np.asarray(board.houses):
             if number in house:
                 peers[house] = True
@@ -351,3 +356,91 @@ def test_networks_that_cannot_be_widened(sizes):
     large = networks.make_forward("cube", NINE, **dataclasses.asdict(dataclasses.replace(small.config, **sizes)))
     with pytest.raises(ValueError, match="widened"):
         widening.widen(small.params, small.config, large, as_key(3))
+
+
+# ---------------------------------------------------------------------- constraints
+
+FOUR = js.Board.classic(4)
+CONSTRAINED = js.Board.named("4+anti-knight+odd(r2c2 r3c3)")
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "anti-knight",
+        "thermometer(r1c1 r1c2 r2c3)",
+        "cage(8 r1c1 r1c2 r2c2)+even(r4c4)",
+        "non-consecutive+cage(4 r1c3 r1c4)",
+    ],
+)
+def test_conflicts_are_the_pairs_in_no_filling_of_a_constraint(rules):
+    board = js.Board.named(f"4+{rules}")
+    together = np.ones((16, 4, 16, 4), bool)  # of cells and digits
+    possible = np.ones((16, 4), bool)
+    for constraint in board.constraints:
+        filled = np.array([*itertools.product(range(4), repeat=len(constraint.cells))]).T
+        right = filled[:, constraint.holds(list(filled + 1), constraint.numbers, 4)]
+        for one, cell in enumerate(constraint.cells):
+            possible[cell] &= np.isin(range(4), right[one])
+            for other in {*range(len(right))} - {one}:
+                seen = np.zeros((4, 4), bool)
+                seen[right[one], right[other]] = True
+                together[cell, :, constraint.cells[other]] &= seen
+    for house in board.houses:
+        for one, other in itertools.product(house, repeat=2):
+            together[one, range(4), other, range(4)] = True
+    expected = ~together & possible[:, :, None, None] & possible
+    excluded, table = conflicts_of(board)
+    found = np.zeros((64, 65), bool)
+    np.put_along_axis(found, table, True, axis=1)
+    np.testing.assert_array_equal(excluded, ~possible.T)
+    np.testing.assert_array_equal(found[:, :64].reshape(4, 16, 4, 16).transpose(1, 0, 3, 2), expected)
+
+
+def test_constraints_matter_and_their_symmetry_comes_out_again():
+    network = cube(CONSTRAINED, constraints=True)
+    seen = some_candidates(FOUR, 3, 0)
+    turned = seen.reshape(3, 4, 4, 4).swapaxes(2, 3).reshape(seen.shape)
+    allowed = seen & ~conflicts_of(CONSTRAINED).excluded
+    policy, after, without = (np.asarray(network(each).policy) for each in (seen, turned, allowed))
+    expected = policy.reshape(3, 4, 4, 4).swapaxes(2, 3).reshape(seen.shape)
+    np.testing.assert_allclose(after, expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(without[allowed], policy[allowed], rtol=1e-4, atol=1e-4)
+    assert (policy[~allowed] == ABSENT).all() and (seen & ~allowed).any()
+    unaware = np.asarray(networks.for_board(network, FOUR)(seen).policy)
+    assert np.abs(policy - unaware)[allowed].max() > 1e-2
+
+
+def test_on_boards_without_constraints_weights_for_them_change_nothing():
+    network, plain = (cube(FOUR, maximum=False, constraints=each) for each in (True, False))
+    params = network.params | {"kinds": {number: network.params["kinds"][number] for number in range(3)}}
+    seen = some_candidates(FOUR, 3, 0)
+    plain = dataclasses.replace(plain, params=params)
+    for one, other in zip(network(seen), plain(seen), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_weights_for_constraints_begin_as_the_same_function_and_learn():
+    board = js.Board.named("4+anti-knight")
+    small = cube(board, maximum=False, iterations=1)
+    large = networks.make_forward("cube", board, **dataclasses.asdict(small.config) | {"constraints": True})
+    assert widening.can_widen(small.config, large.config) and not widening.can_widen(large.config, small.config)
+    key = jax.random.wrap_key_data(np.array([3, 1, 2, 3], np.uint32), impl="unsafe_rbg")  # which compiles at once
+    seen = some_candidates(FOUR, 3, 0)
+    weight = np.random.default_rng(1).normal(size=seen.shape) * seen
+
+    @jax.jit
+    def answers(old):
+        params = widening.widen(old, small.config, large, key)
+
+        def loss(params):
+            outputs = large(params, seen)
+            return (outputs.policy * weight).sum(), outputs
+
+        return jax.grad(loss, has_aux=True)(params), small.apply(old, seen)
+
+    (gradient, found), expected = answers(small.params)
+    np.testing.assert_allclose(found.policy, expected.policy, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-5, atol=1e-5)
+    conflicts = gradient["kinds"][3]
+    assert np.abs(conflicts["from_hidden"]["kernel"]).max() > 0 and np.abs(conflicts["from_shares"]["kernel"]).max() > 0

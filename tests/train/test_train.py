@@ -282,7 +282,7 @@ def small(name, network=None, **others):
     """Settings to train a small network, resolved."""
     sizes = networks.NETWORKS[name].config(**reference.TINY[name])
     steps = {"final_thinking_steps": 3} if name == "cube" else {}
-    config = NetworkConfig(name, sizes, **(steps | (network or {})))
+    config = NetworkConfig(**({"architecture": name, "sizes": sizes} | steps | (network or {})))
     positions = {"kinds": (PositionKind("none"),)} | others.pop("positions", {})
     return resolved(changed(TINY, network=config, positions=positions, **others))
 
@@ -664,6 +664,30 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
             mean = float(sums.policy) / float(sums.cells)
             assert (np.sign(state.losses[moved] - 1) == np.sign(mean - 1)).any()
     assert set(np.concatenate(lefts)) == {0, 1, 2}
+
+
+@pytest.mark.slow
+def test_weights_for_constraints_learn_alone(mesh):
+    board = FOUR.with_(js.constraints.distinct("r1c1 r2c3", side=4))
+    sizes = CubeConfig(**reference.TINY["cube"], constraints=True)
+    config = small("cube", {"sizes": sizes, "learn": "constraints"}, board=board)
+    grids, solved = four_by_four()
+    rows = np.resize(np.flatnonzero(solved[:, 0] != solved[:, 6]), puzzles_needed(config, 1))
+    zeros = np.zeros(len(rows), np.int32)
+    batch = datasets.Batch(grids[rows], solved[rows], zeros, zeros.astype(np.float32))
+    state = initial_state(config, as_key(0))
+    before = jax.device_get(state.params)
+    for _ in range(2):  # the first one has a learning rate of 0
+        state, _ = compiled_step(config, forward_of(config), mesh)(state, no_metrics(), batch, as_key(1))
+    after = jax.device_get(state.params)
+    learned, fixed = before["kinds"].pop(3), (after["kinds"].pop(3), after)
+    assert any(map(np.any, jax.tree.leaves(jax.tree.map(np.subtract, learned, fixed[0]))))
+    jax.tree.map(np.testing.assert_array_equal, before, fixed[1])
+
+
+def test_weights_for_constraints_must_be_there_to_learn():
+    with pytest.raises(ValueError, match="set constraints"):
+        small("cube", {"learn": "constraints"})
 
 
 def test_thinking_steps_are_for_networks_with_iterations():
