@@ -15,8 +15,8 @@ from jaxsudoku.core.constraints.base import Constraint
 from jaxsudoku.core.constraints.clues import Entries
 from jaxsudoku.runtime.random import APART, mix
 
-#: Shares of the sizes up to which cages are joined, which make cages of 2.8 cells on average.
-_CAGE_SIZES = {2: 0.7, 3: 0.15, 4: 0.1, 5: 0.05}
+#: Shares of the sizes up to which cages are joined, which make cages of three cells on average in unique 9x9 puzzles.
+_CAGE_SIZES = {2: 0.55, 3: 0.2, 4: 0.15, 5: 0.1}
 #: The fewest and the most cells of a thermometer and of an arrow, with its circle.
 _THERMOMETER, _ARROW = (3, 6), (3, 5)
 #: Arrows that are tried for each one that is wanted, as few random paths add up to their circle.
