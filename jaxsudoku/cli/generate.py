@@ -57,7 +57,7 @@ examples:
   jaxsudoku generate 10 --pattern half-turn --format text
   jaxsudoku generate 50 --board 25 --holes balanced --given 0.45 --output hard.csv
   jaxsudoku generate 100 --variant killer --output killers.jsonl
-  jaxsudoku generate 100 --variant arrow --clues 8 --output arrows.csv
+  jaxsudoku generate 100 --variant kropki --clues 8 --output dots.csv
 
 output: the columns puzzle, solution, clues and rating, with --technique or --score also score and technique; as text
 one puzzle per line. Boards that are not classic are named in a column board, in text by a line `# board: windoku` at
