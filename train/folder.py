@@ -164,6 +164,8 @@ def _training_facts(
     # names without folders, which are meaningless on other machines
     for name in ("datasets", "exclude", "others"):
         settings["data"][name] = [Path(path).name for path in settings["data"][name]]
+    if held_out := config.data.held_out:
+        settings["data"]["held_out"] = Path(held_out).name
     if start := config.network.start:
         settings["network"]["start"] = Path(start).name
     if puzzles := settings.get("stream", {}).get("puzzles"):

@@ -185,23 +185,24 @@ def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample)
     def step(state: TrainState, sums: Metrics, data: Any, key: Array) -> tuple[TrainState, Metrics]:
         grads, metrics, losses, pool = sharded(state.params, state.step, state.losses, data, key, state.pool)
         updates, optimiser_state = optimiser.update(grads, state.optimiser, state.params)
-        params = optax.apply_updates(state.params, _with_fixed(config, updates, jnp.zeros_like))
+        params = optax.apply_updates(state.params, _with_fixed(config, updates, jax.tree.map(jnp.zeros_like, updates)))
         average = optax.incremental_update(params, state.average, 1 - config.optimiser.ema)
+        average = _with_fixed(config, average, params)  # rounding would change the mean of equal values
         state = TrainState(state.step + 1, params, average, optimiser_state, losses, pool)
         return state, jax.tree.map(jnp.add, sums, metrics)
 
     return step
 
 
-def _with_fixed(config: TrainConfig, values: Params, change: Callable[[Array], Array]) -> Params:
-    """Values of all parameters, changed where these do not learn (``NetworkConfig.learn``)."""
+def _with_fixed(config: TrainConfig, values: Params, fixed: Params) -> Params:
+    """The values of parameters that learn, and for the others those of ``fixed`` (``NetworkConfig.learn``)."""
     if config.network.learn == "all":
         return values
 
-    def each(path: tuple[Any, ...], leaf: Array) -> Array:
-        return leaf if [step.key for step in path[:2]] == ["kinds", CONFLICT] else change(leaf)
+    def each(path: tuple[Any, ...], value: Array, other: Array) -> Array:
+        return value if [step.key for step in path[:2]] == ["kinds", CONFLICT] else other
 
-    found: Params = jax.tree_util.tree_map_with_path(each, values)
+    found: Params = jax.tree_util.tree_map_with_path(each, values, fixed)
     return found
 
 
@@ -236,7 +237,7 @@ def batch_gradients(
     def gradient(part: tuple[Positions, Any, Array]) -> tuple[Params, Aux]:
         def loss(params: Params) -> tuple[Array, Aux]:
             positions, carry, fresh = part
-            params = _with_fixed(config, params, lax.stop_gradient)
+            params = _with_fixed(config, params, lax.stop_gradient(params))
             return objective(forward, params, positions, config.objective, cells, count, carry, fresh)
 
         grads: tuple[Params, Aux] = jax.grad(loss, has_aux=True)(params)
