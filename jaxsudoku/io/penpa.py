@@ -49,12 +49,12 @@ _SHORT = dict(pair.split("=") for pair in _NAMES.split())
 #: Layers that are read, some only with a tag: those of entries, with the form of their keys and their least length, and
 #: those of paths. Layers without a rule; and the names of layers that are refused.
 _ENTRIES = {
-    "number": (r"\d+E?", 3),
-    "numberS": (r"\d+", 1),
-    "symbol": (r"\d+", 2),
-    "line": (r"\d+(?:,\d+)?", 0),
-    "lineE": (r"\d+,\d+", 0),
-    "cage": (r"\d+,\d+", 0),
+    "number": (re.compile(r"\d+E?"), 3),
+    "numberS": (re.compile(r"\d+"), 1),
+    "symbol": (re.compile(r"\d+"), 2),
+    "line": (re.compile(r"\d+(?:,\d+)?"), 0),
+    "lineE": (re.compile(r"\d+,\d+"), 0),
+    "cage": (re.compile(r"\d+,\d+"), 0),
 }
 _PATHS = ("thermo", "arrows", "killercages")
 _PLAIN = {"command_redo", "command_undo", "command_replay", "irregularRegions"}
@@ -185,7 +185,7 @@ class _Drawing:
         for name, (form, least) in _ENTRIES.items():
             entries = self.layers.get(name) or {}
             if not isinstance(entries, dict) or not all(
-                re.fullmatch(form, key) and (not least or (isinstance(entry, list) and len(entry) >= least))
+                form.fullmatch(key) and (not least or (isinstance(entry, list) and len(entry) >= least))
                 for key, entry in entries.items()
             ):
                 raise ValueError(f"damaged: the layer {name}")
