@@ -35,8 +35,6 @@ _LINKS = re.compile(
 #: What a link holds: f-puzzles' or SudokuPad's JSON compressed, in base64. The JSON begins with a brace, then a quote
 #: or a small letter. A text of one case is none, as it may be a grid of letters.
 _HELD = re.compile(r"(?:fpuzzles|fpuz|scl|ctc)?(N4[A-Za-f][g-nw-z0-3](?=[^a-z]*[a-z])[A-Za-z0-9+/]*=*)")
-#: A page about a puzzle, which is refused with the reason.
-_PAGE = re.compile(r"https?://\S*logic-masters\S*")
 
 
 def is_exchanged(value: Any) -> bool:
@@ -88,11 +86,16 @@ def _reader(text: str) -> Callable[[str], VariantPuzzle] | None:
         (is_sudokuwiki, read_sudokuwiki),
         (is_penpa, read_penpa),
         (lambda text: _LINKS.fullmatch(text) or _HELD.fullmatch(text), _of_link),
-        (_PAGE.fullmatch, _of_page),
+        (_is_page, _of_page),
     ):
         if known(text):
             return read
     return None
+
+
+def _is_page(text: str) -> bool:
+    """Whether a text is a link to a page about a puzzle, which is refused with the reason."""
+    return text.startswith(("http://", "https://")) and "logic-masters" in text and len(text.split()) == 1
 
 
 def _of_link(text: str) -> VariantPuzzle:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .cells import Cells, Digits, Malformed, grid_of, split_row, wrong_length
@@ -20,6 +21,16 @@ def decode_value(value: Any, digits: Digits) -> Cells:
     if not isinstance(value, list):
         raise Malformed(f"a puzzle is a text or a list of integers, not {json.dumps(value)[:40]}")
     return grid_of(_tokens_of(value, digits), digits)
+
+
+def outside_strings(change: Callable[[str], str], text: str) -> str:
+    """Changes what is no string of a text like JSON."""
+    found, inside = [], False
+    for part in text.split('"'):
+        found.append(part if inside else change(part))
+        escaped = inside and (len(part) - len(part.rstrip("\\"))) % 2
+        inside = bool(escaped) or not inside
+    return '"'.join(found)
 
 
 def flat_cells(value: list[Any]) -> list[Any]:

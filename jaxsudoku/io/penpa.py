@@ -33,10 +33,11 @@ from jaxsudoku.core.constraints import variants
 from jaxsudoku.core.constraints.base import Constraint, cell_name
 
 from .fpuzzle_entries import GLOBAL
+from .json_values import outside_strings
 from .rule_words import check_rules
 from .variant import VariantPuzzle, board_of_regions, default_board, pieces
 
-_LINK = re.compile(r"(?:[^\s,;|]*[?#])?(m=(?:edit|solve)&p=\S+)|https?://[^\s,;|]*penpa-edit\S*")
+_PUZZLES = ("m=edit&p=", "m=solve&p=")
 _MOST_BYTES = 1 << 24
 _MARGIN = 2
 #: Short names of layers.
@@ -46,15 +47,15 @@ T=thermo 3=arrows D=direction 0=squareframe 5=polygon L=line E=lineE W=wall C=ca
 7=nobulbthermo
 """
 _SHORT = dict(pair.split("=") for pair in _NAMES.split())
-#: Layers that are read, some only with a tag: those of entries, with the form of their keys and their least length, and
-#: those of paths. Layers without a rule; and the names of layers that are refused.
+#: Layers that are read, some only with a tag: those of entries, with the least and the most points in their keys, and
+#: the least length of their values; and those of paths. Layers without a rule, and the names of those refused.
 _ENTRIES = {
-    "number": (re.compile(r"\d+E?"), 3),
-    "numberS": (re.compile(r"\d+"), 1),
-    "symbol": (re.compile(r"\d+"), 2),
-    "line": (re.compile(r"\d+(?:,\d+)?"), 0),
-    "lineE": (re.compile(r"\d+,\d+"), 0),
-    "cage": (re.compile(r"\d+,\d+"), 0),
+    "number": (1, 1, 3),
+    "numberS": (1, 1, 1),
+    "symbol": (1, 1, 2),
+    "line": (1, 2, 0),
+    "lineE": (2, 2, 0),
+    "cage": (2, 2, 0),
 }
 _PATHS = ("thermo", "arrows", "killercages")
 _PLAIN = {"command_redo", "command_undo", "command_replay", "irregularRegions"}
@@ -83,7 +84,19 @@ _BARS = ("bars_G", "circle_SS")
 
 def is_penpa(text: str) -> bool:
     """Whether a text is a link of Penpa+; it may be malformed."""
-    return bool(_LINK.fullmatch(text))
+    return _parameters(text) is not None
+
+
+def _parameters(text: str) -> str | None:
+    """The parameters of a link; "" if it has no puzzle, and None for a text that is no link of Penpa+."""
+    places = [text.find(name) for name in _PUZZLES]
+    at = max(places)
+    link = text[:at] if at >= 0 else text
+    if len(text.split()) != 1 or set(link) & set(",;|"):
+        return None
+    if at >= 0 and (not link or link[-1] in "?#"):
+        return text[at:]
+    return "" if link.startswith(("http://", "https://")) and "penpa-edit" in link else None
 
 
 def read_penpa(text: str) -> VariantPuzzle:
@@ -92,8 +105,7 @@ def read_penpa(text: str) -> VariantPuzzle:
     Raises:
       ValueError: it is damaged, or has a drawing, a tag or a rule in words that is not read.
     """
-    match = _LINK.fullmatch(text)
-    parts = [] if match is None or match[1] is None else match[1].split("&")
+    parts = (_parameters(text) or "").split("&")
     values = {name: urllib.parse.unquote(value) for name, _, value in (part.partition("=") for part in parts)}
     if not values.get("p") or values["p"].startswith("http"):
         raise ValueError("the link of Penpa+ has no puzzle: no parameter p")
@@ -131,10 +143,10 @@ def _json(line: str) -> Any:
     """The value of a line, whose names, and null, may be short: z and a character."""
 
     def long(match: re.Match[str]) -> str:
-        return "null" if match[1] == "O" else json.dumps(_SHORT.get(match[1], match[0])) if match[1] else match[0]
+        return "null" if match[1] == "O" else json.dumps(_SHORT.get(match[1], match[0]))
 
     try:
-        return json.loads(re.sub(r'"(?:[^"\\]|\\.)*"|z([A-Z0-9_])', long, line))
+        return json.loads(outside_strings(lambda part: re.sub("z([A-Z0-9_])", long, part), line))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"damaged: {error}") from None
 
@@ -145,7 +157,8 @@ def _tags(tags: Any, further: str, title: str) -> set[str]:
         raise ValueError("damaged: the tags are no list")
     named = [*map(str, tags), *filter(None, further.split(","))]
     if not named:
-        named = re.findall(r"^(.+?)\s+sudoku\b", re.sub(r"\b\d+ ?x ?\d+\b", "", title.lower()))
+        words = [word.strip("0123456789x!?:.,") for word in title.lower().split()]
+        named = ["".join(words[: words.index("sudoku")])] if "sudoku" in words else []
     plain = filter(None, (re.sub(r"[^a-z]", "", name.lower()) for name in named))
     found = {_SPELLINGS.get(name, name) for name in plain}
     if unknown := sorted(found - _TAGS):
@@ -182,10 +195,11 @@ class _Drawing:
             if value and name not in _PLAIN and name not in _PATHS and name not in _ENTRIES:
                 what = _REFUSED.get(name, f"a layer {name!r}")
                 raise ValueError(f"it has {what}, a drawing whose rule is not stated")
-        for name, (form, least) in _ENTRIES.items():
+        for name, (fewest, most, least) in _ENTRIES.items():
             entries = self.layers.get(name) or {}
             if not isinstance(entries, dict) or not all(
-                form.fullmatch(key) and (not least or (isinstance(entry, list) and len(entry) >= least))
+                fewest <= _points(key.removesuffix("E" if name == "number" else "")) <= most
+                and (not least or (isinstance(entry, list) and len(entry) >= least))
                 for key, entry in entries.items()
             ):
                 raise ValueError(f"damaged: the layer {name}")
@@ -356,6 +370,12 @@ class _Drawing:
                 raise ValueError(f"it has a symbol {name!r}, a drawing whose rule is not stated")
         found += variants.difference(pairs, 1, self.side)
         return found + (variants.not_difference(1, pairs, self.side) if "consecutive" in self.tags else [])
+
+
+def _points(key: str) -> int:
+    """The number of points in a key, which commas part; 0 if one is malformed."""
+    points = key.split(",")
+    return len(points) if all(re.fullmatch(r"[0-9]{1,9}", point) for point in points) else 0
 
 
 def _is_path(value: Any) -> bool:

@@ -44,8 +44,10 @@ def check_rules(text: str, kinds: Collection[str]) -> None:
       kinds: the kinds of rules that are read besides those of Sudoku: keys of ``_WORDS``.
     """
     known = set(" ".join([_PLAIN, *(_WORDS[kind] for kind in kinds if kind in _WORDS)]).split())
-    plain = re.sub(r"<[^>]*>", " ", text).lower().replace("’", "'")
-    words = re.findall(r"[^\W\d_]+(?:['-][^\W\d_]+)*", plain)
+    first, *others = text.split("<")
+    tagless = " ".join([first, *(part.partition(">")[2] if ">" in part else part for part in others)])
+    plain = tagless.lower().replace("’", "'")
+    words = filter(None, (word.strip("'-") for word in re.split(r"[^\w'-]|[\d_]", plain)))
     unknown = next((word for word in words if word not in known), None)
     if unknown is None and re.search(r"\b(?:may|can|do) repeat\b", plain):
         unknown = "repeat"

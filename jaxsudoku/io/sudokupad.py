@@ -23,6 +23,7 @@ from jaxsudoku.core.constraints.sums import Sum
 from jaxsudoku.core.constraints.variants import cells_of
 
 from .fpuzzle_entries import GLOBAL
+from .json_values import outside_strings
 from .rule_words import check_rules
 from .variant import VariantPuzzle, board_of_regions, square_cells
 
@@ -42,8 +43,7 @@ _SHORT = dict(pair.split("=") for pair in _NAMES.split())
 #: objects.
 _PARTS = re.compile(
     r"""
-    ("(?:[^"\\]|\\.)*")
-    | (?<=[,{[]) ([A-Za-z0-9]+) (?=:)
+    ([,{[]) ([A-Za-z0-9]++) (?=:)
     | : ([tf]|\#[0F]|[0-9A-Fa-f]{6}) (?=[,}\]])
     | (?<=[,[]) (?=[,}\]])
     """,
@@ -114,14 +114,14 @@ def unpacked(text: str) -> str:
         text = re.sub(r"\\'|'", lambda found: "'" if len(found[0]) > 1 else '"', text)
 
     def plain(match: re.Match[str]) -> str:
-        string, key, value = match.groups()
+        before, key, value = match.groups()
         if key:
-            return f'"{_SHORT.get(key, key)}"'
+            return f'{before}"{_SHORT.get(key, key)}"'
         if value:
             return {"t": ":true", "f": ":false"}.get(value, f':"{value}"')
-        return string or "{}"
+        return "{}"
 
-    return _PARTS.sub(plain, text)
+    return outside_strings(lambda part: _PARTS.sub(plain, part), text)
 
 
 def _board(regions: Any, side: int) -> Board:

@@ -36,7 +36,9 @@ from jaxsudoku.core.constraints.variants import calcudoku
 from .killer_strings import cages_of
 from .variant import VariantPuzzle, board_of_regions, default_board, pieces
 
-_LINK = re.compile(r"(?:https?://)?(?:www\.)?sudokuwiki\.(?:org|com)/(?P<page>[^\s?#]*)(?:\?(?P<query>[^\s#]*))?\S*")
+_LINK = re.compile(
+    r"(?:https?://)?(?:www\.)?sudokuwiki\.(?:org|com)/(?P<page>[^\s?#]*+)(?:\?(?P<query>[^\s#]*+))?(?:#\S*)?"
+)
 _PACKED = re.compile(r"([DJKLMSTWX])([3-9GP])([A-Z])([0-9A-Z]{9,})", re.IGNORECASE)
 #: Kinds of puzzles and their version: the fields of a cell before its content.
 _FIELDS = {
