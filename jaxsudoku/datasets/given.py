@@ -22,7 +22,7 @@ from jaxsudoku.engine.inputs import as_marked
 from jaxsudoku.exact.uniqueness import solve_and_count
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import Errors
-from jaxsudoku.rating import CUT_OFF, rate
+from jaxsudoku.rating import rate
 from jaxsudoku.runtime.files import JsonError, parse_checked, with_checksum
 from jaxsudoku.runtime.part_folder import PartFolder, Record, differences
 from jaxsudoku.runtime.settings import whole_number
@@ -145,7 +145,7 @@ def build_given(
             grids[kept], board, progress=lambda done, count: report(size + done * size // count, 2 * size), **engine
         )
     clues = (grids[kept] > 0).sum(axis=1, dtype=np.int32)
-    whole = Puzzles(grids[kept], found[kept], clues, np.minimum(ratings, np.float32(CUT_OFF)))
+    whole = Puzzles(grids[kept], found[kept], clues, ratings)
     part_of = np.searchsorted(np.cumsum(shares)[:-1], _uniform(found[kept], board, seed), side="right")
     common: dict[str, Any] = {
         "seed": seed,

@@ -18,13 +18,18 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.generation import Puzzles
 from jaxsudoku.io import grid_column
 from jaxsudoku.io.parquet import COMPRESSION, arrow_table, import_pyarrow
+from jaxsudoku.rating import CUT_OFF
 
 from .card import DatasetError, Shard
 
 
 def encode(puzzles: Puzzles, board: Board, format: str) -> bytes:
-    """The bytes of a shard; raises ImportError for Parquet without pyarrow."""
+    """The bytes of a shard; raises ImportError for Parquet without pyarrow.
+
+    Infinite ratings, of puzzles for which a search was cut off, are stored as the largest number.
+    """
     buffer = io.BytesIO()
+    puzzles = puzzles._replace(rating=np.minimum(puzzles.rating, np.float32(CUT_OFF)))
     if format == "npz":
         np.savez_compressed(buffer, **puzzles._asdict())
     else:
