@@ -55,7 +55,9 @@ def read_exchanged(value: Any) -> VariantPuzzle:
       ValueError: it is malformed, has a constraint that is not known, or is of a program that is not read.
     """
     value = _opened(value)
-    if isinstance(value, str) and (read := _reader(value)) is not None:
+    if isinstance(value, str):
+        if (read := _reader(value)) is None:
+            raise ValueError("neither an object in JSON nor a link or string of a program that is read")
         return read(value)
     if isinstance(value.get("puzzle"), dict):
         value = {**value["puzzle"], **{key: value[key] for key in ("solution",) if key in value}}

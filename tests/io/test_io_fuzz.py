@@ -214,8 +214,11 @@ def test_mutated_files(first, tmp_path):
         check(seed, tmp_path / "puzzles")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(1000, 21_000, 5000))
+@pytest.mark.parametrize(
+    "first",
+    [pytest.param(1000, marks=pytest.mark.slow)]
+    + [pytest.param(first, marks=pytest.mark.thorough) for first in (6000, 11_000, 16_000)],
+)
 def test_many_mutated_files(first, tmp_path):
     for seed in range(first, first + 5000):
         start = time.monotonic()

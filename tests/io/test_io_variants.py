@@ -742,18 +742,20 @@ def test_exchanged_puzzles_are_lines_of_a_file(tmp_path):
         f"https://www.f-puzzles.com/?load={compress(fpuzzle(4, **extra))}",
         fpuzzle(4, clock=[{}]),
         fpuzzle(4, regions),
+        fpuzzle(4)[:-1],
     ]
     path.write_text("# a comment\n" + "".join(f"{text}\n" for text in texts))
     with pytest.warns(UserWarning, match="1 puzzle lists candidates"):
         chunk = js.read_puzzles(path, errors="mark")
-    assert chunk.good.tolist() == [True, True, False, False]
-    assert chunk.lines.tolist() == [2, 3, 4, 5]
+    assert chunk.good.tolist() == [True, True, False, False, False]
+    assert chunk.lines.tolist() == [2, 3, 4, 5, 6]
     assert chunk.grids[0].tolist() == [1, *[0] * 15]
     assert chunk.candidates_of([0])[0, :, 1].tolist() == [False, True, True, False]
     rules = [variants.thermometer(LINE, side=4), variants.distinct("r1c1 r2c2 r3c3 r4c4", side=4)]
     assert [list(one) for one in chunk.constraints[:2]] == rules
     assert "unknown constraint 'clock'" in chunk.causes[2]
     assert "not of 4x4 with 2x2 boxes" in chunk.causes[3]
+    assert "neither an object in JSON nor a link" in chunk.causes[4]
     path.write_text(f"{fpuzzle(4, regions)}\n")
     assert js.io.read_board(path) == Board.jigsaw("0123" * 4)
 
