@@ -22,7 +22,7 @@ input: one puzzle per line (0, ., *, _, -, ? or x for a blank cell; letters or s
 possibly after other words; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key
 named puzzle, or by --column; grids of several lines, drawn in any frame, with pencil marks, or exported from a
 spreadsheet; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell;
-links and JSON of f-puzzles, strings of killers, a column or key constraints in tables.
+links and strings of other programs, a column or key constraints in tables.
 With --zero-based digits are counted from 0. Without it, a file that has 0 besides another blank, and the largest digit
 nowhere, is an error, as its digits seem to be counted from 0.
 All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as

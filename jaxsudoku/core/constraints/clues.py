@@ -303,5 +303,4 @@ def _order(key: tuple[Constraint, int]) -> tuple[str, int]:
 
 
 def _rounded(count: int) -> int:
-    step = _STEP
-    return next((size for size in _ROUND if size >= count), -(-count // step) * step)
+    return next((size for size in _ROUND if size >= count), -(-count // _STEP) * _STEP)

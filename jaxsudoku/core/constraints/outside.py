@@ -31,10 +31,11 @@ class Sandwich(Constraint):
             return self._prune_by_sums(without_placed(masks), numbers, side)
         xp, dtype, zero = namespace(masks[0]), masks[0].dtype, np.zeros((), masks[0].dtype)
         one, top, inner = (np.array(word, dtype) for word in (1, 1 << side - 1, (1 << side - 1) - 2))
-        # a first axis: the pairs of places that the two cells may have
+        # a first axis: the pairs of places that the two cells may have; ``at`` is 0 for a place between the two, 1 or
+        # -1 for one of them, and 2 or -2 for a place outside
         pairs = np.triu_indices(side, 1)
         first, last = (places.reshape(-1, *(1,) * masks[0].ndim) for places in pairs)
-        at = [np.sign(place - first) + np.sign(place - last) for place in range(side)]  # 0: between the two cells
+        at = [np.sign(place - first) + np.sign(place - last) for place in range(side)]
         sums, table = _inner_sets(side)
         total, between = xp.clip(numbers[0], 0, sums), last - first - 1
 

@@ -17,7 +17,7 @@ from .base import Constraint, begins_at_edge, cells_text, namespace, prefixes, s
 
 #: How pictures and sentences write operations.
 _SIGNS = {"-": "\N{MINUS SIGN}", "*": "\N{MULTIPLICATION SIGN}", "/": "\N{DIVISION SIGN}"}
-#: Widest board whose cages are pruned by a table over the sets of digits.
+#: Widest board whose cages and sandwiches are pruned by tables over the sets of digits.
 TABLE_SIDE = 9
 
 
