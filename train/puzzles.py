@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import jax
@@ -13,7 +13,7 @@ from jax import Array
 from jax.sharding import Mesh
 
 import jaxsudoku as js
-from jaxsudoku import datasets, networks
+from jaxsudoku import datasets, networks, symmetry
 from jaxsudoku.datasets import Batch, Dataset
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
@@ -62,12 +62,12 @@ def check_data(config: TrainConfig, total: int, taker: str) -> None:
             raise ValueError(f"{name} holds puzzles of {dataset.board}, not of {board}")
         if len(dataset) < needed:
             raise ValueError(f"{name} holds {len(dataset):,} puzzles; {taker} takes {needed:,} of it")
+    if data.exclude and board != js.Board.classic():
+        raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
     if not data.datasets:
         if data.generate < needed:
             raise ValueError(f"generate {data.generate:,} is too few: {taker} takes {needed:,} puzzles")
         js.generation.GenerateConfig(clues=clues_of(data))
-        if data.exclude and board != js.Board.classic():
-            raise ValueError(f"exclude is for the classic 9x9 board, not for {board}")
 
 
 def open_data(
@@ -75,19 +75,26 @@ def open_data(
 ) -> list[Dataset]:
     """The named data sets; if there are none, one generated in the folder (or its missing part).
 
-    Process 0 generates it, while the others wait.
+    Process 0 generates it, or compares the named ones with the excluded puzzles, while the others wait.
+
+    Raises:
+      ValueError: a named data set of 9x9 has puzzles that are excluded or held out, up to symmetry of the solutions.
     """
     data, board = config.data, config.board
-    if data.datasets:
-        return [datasets.load(name) for name in data.datasets]
     if not processes.first:
         processes.exchange("data")
-        return [datasets.load(folder)]
-    meter = Meter()
-    screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they exist")
+        return [datasets.load(name) for name in data.datasets or (folder,)]
     excluded = [js.read_puzzles(name, board) for name in data.exclude]
     if board == js.Board.classic():
         excluded.append(held_out)
+    if data.datasets:
+        named = {name: datasets.load(name) for name in data.datasets}
+        if excluded:
+            _check_apart(named, np.concatenate(excluded))
+        processes.exchange("data")
+        return list(named.values())
+    meter = Meter()
+    screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they exist")
     dataset = datasets.build(
         folder,
         data.generate,
@@ -101,6 +108,18 @@ def open_data(
     screen.clear()  # the next line belongs to another task
     processes.exchange("data")
     return [dataset]
+
+
+def _check_apart(named: Mapping[str, Dataset], excluded: np.ndarray) -> None:
+    """Raises ValueError if solutions of data sets are equivalent to those of the excluded puzzles uint8[N, cells]."""
+    tested = np.unique(symmetry.solution_hashes(excluded))
+    for name, dataset in named.items():
+        found = symmetry.hashes(symmetry.canonical(dataset.arrays().solutions))
+        if number := int(np.isin(found, tested).sum()):
+            raise ValueError(
+                f"{name}: {number:,} of {len(found):,} solutions are equivalent to those of held-out or excluded "
+                "puzzles; build the data set with --exclude"
+            )
 
 
 def puzzles_of_steps(

@@ -23,6 +23,7 @@ from jaxsudoku import networks
 from jaxsudoku.core.board import Board
 from jaxsudoku.datasets import Batch
 from jaxsudoku.networks import Forward, Params, widening
+from jaxsudoku.networks.base import noisy
 from jaxsudoku.networks.groups import CONFLICT
 from jaxsudoku.runtime.devices import compiler_options
 
@@ -169,6 +170,9 @@ def make_step(config: TrainConfig, forward: Forward, mesh: Mesh, sample: Sample)
         first, last = config.network.initial_thinking_steps, config.network.final_thinking_steps
         most = jnp.round(first + (last - first) * progress).astype(jnp.int32)
         pool, fresh = refill(pool, positions, jax.random.fold_in(key, len(config.positions.kinds)), most)
+        if noise := config.network.noise:
+            key = jax.random.fold_in(key, len(config.positions.kinds) + 1)
+            pool = pool._replace(carry=noisy(pool.carry, noise, key))
         grads, aux = batch_gradients(config, forward, params, pool, fresh, "batch")
         losses = _updated_losses(losses, pool.positions, aux.policy)
         return grads, aux.metrics, losses, Pool(pool.positions, aux.carry, jnp.where(aux.finished, 0, pool.left - 1))

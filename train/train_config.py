@@ -42,6 +42,8 @@ class NetworkConfig(Config):
         continues from the features of the last one, so an iterative network learns to use more iterations at no further
         cost. The number is random up to this, and smaller once the network has solved the position.
       final_thinking_steps: the same at the end of training.
+      noise: standard deviation of the noise that is added to the features of kept positions at every step, relative to
+        their root mean square.
       saved_iterations: iterations of the network that is validated and saved; None for those of ``sizes`` times
         ``final_thinking_steps``.
     """
@@ -53,6 +55,7 @@ class NetworkConfig(Config):
     initial_iterations: Positive | None = None
     initial_thinking_steps: Positive = 1
     final_thinking_steps: Positive = 1
+    noise: NonNegative = 0.0
     saved_iterations: Positive | None = None
 
     def __post_init__(self) -> None:
@@ -64,7 +67,7 @@ class NetworkConfig(Config):
             raise ValueError("learn constraints is for a network with weights for constraints: set constraints")
         if not hasattr(expected, "iterations"):
             for field in dataclasses.fields(self):
-                iterative = field.name.endswith(("_iterations", "_thinking_steps"))
+                iterative = field.name.endswith(("_iterations", "_thinking_steps", "noise"))
                 if iterative and getattr(self, field.name) != field.default:
                     raise ValueError(f"{field.name} is for networks with iterations; {self.architecture} has none")
 
@@ -93,8 +96,8 @@ class DataConfig(Config):
       fewest_clues: minimum number of clues of generated puzzles; None for no bound.
       most_clues: maximum number of clues of generated puzzles; None for no bound. Without both bounds puzzles are
         minimal.
-      exclude: puzzle files whose puzzles must not occur among generated ones, up to symmetry (9x9); the held-out ones
-        never do.
+      exclude: puzzle files, such as test sets, whose solutions must not occur, up to symmetry (9x9): they are left out
+        of generated puzzles, and data sets that have any are refused. The same holds for the held-out puzzles.
       held_out: puzzles for validation: a shipped set by name, or a file; None for one that ships for the board, the
         hard ones of 9x9.
       others: folders of data sets of other boards, which take turns, for a network with the same weights on all boards.
@@ -111,11 +114,6 @@ class DataConfig(Config):
     others: tuple[str, ...] = ()
     others_every: Annotated[int, Range(2)] = 4
     others_batch: Positive = 16
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.exclude and self.datasets:
-            raise ValueError("exclude is for generated puzzles; named data sets were built with or without it")
 
     def resolve(self, board: Board, platform: str) -> DataConfig:
         """The settings with held-out puzzles, if any ship for the board."""

@@ -8,7 +8,7 @@ import dataclasses
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,13 +28,14 @@ from .parser import Parser, flag
 from .report import counted, record
 
 if TYPE_CHECKING:
-    from jaxsudoku.evaluation import EvaluateConfig, Report
+    from jaxsudoku.evaluation import BareConfig, BareReport, EvaluateConfig, Report
 
 EPILOG = f"""\
 examples:
   jaxsudoku evaluate --network cube --puzzles rated.csv
   jaxsudoku evaluate puzzles.txt --network weights/mine --rules none --limit 1000 --iterations 64
   jaxsudoku evaluate rated.csv --json report.json --plot report.png
+  jaxsudoku evaluate puzzles.txt --protocol bare --iterations 16,64,256 --runs 1,8
 
 {flags.INPUT_SECTION}
 A column named solution is checked, and lines where it is wrong are reported like malformed ones. A column named rating,
@@ -42,12 +43,12 @@ as `jaxsudoku rate` writes it, groups the puzzles by its grades, and one named d
 either they are rated. Puzzles that do not have exactly one solution are left out, and counted.
 
 output: tables of the shares of correct open cells and boards, with cells filled all at once or one by one, by rules,
-number of clues, and rating; and the accuracy of the value's predictions whether a position has a solution.
+number of clues, and rating; and the accuracy of the value's predictions whether a position has a solution. With the
+bare protocol, a table of the shares of correct boards by numbers of iterations and of runs. Grids are checked by the
+rules of the board, so solutions need not be known, and of a puzzle with several solutions each is right.
 
 {flags.status_section(resumable=False)}"""
 
-#: Flags that change settings of a network, if its architecture allows it.
-_OVERRIDES = ("iterations", "dtype")
 #: Columns of difficulty: our rating, and any other measure.
 _HARDNESS = ("rating", "difficulty")
 
@@ -82,7 +83,30 @@ class Request(Inputs):
         "10000)",
         least=0,
     )
-    iterations: int | None = flags.number_flag("iterations of an iterative network (default: as in training)")
+    protocol: Literal["accuracy", "bare"] = flag(
+        "accuracy: all cells at once, cell by cell, and the value; bare: the network alone, without rules and search, "
+        "by numbers of iterations and of runs (default: accuracy)",
+        choices=("accuracy", "bare"),
+        default="accuracy",
+    )
+    iterations: tuple[int, ...] = flag(
+        "iterations of an iterative network; several, separated by commas, with the bare protocol (default: as in "
+        "training)",
+        type=flags.numbers,
+        default=(),
+        metavar="N",
+    )
+    runs: tuple[int, ...] = flag(
+        "numbers of runs of the bare protocol, separated by commas; a board counts if one is right (default: 1)",
+        type=flags.numbers,
+        default=(),
+        metavar="N",
+    )
+    noise: float | None = flag(
+        "noise in later runs of the bare protocol, relative to the size of the features (default: 0.1)",
+        type=float,
+        metavar="X",
+    )
     dtype: str | None = flag(
         "dtype of the network's computation, such as bfloat16 (default: as in training)", metavar="NAME"
     )
@@ -119,17 +143,29 @@ def run(request: Request, invocation: Invocation) -> int:
 
         if request.all and request.sample is not None:
             raise UsageError("--sample and --all exclude each other")
+        bare = request.protocol == "bare"
+        _check_protocol(request, bare)
+        sample = None if request.all else request.sample or evaluation.EvaluateConfig.sample
         with as_usage():
-            config = evaluation.EvaluateConfig(
-                rules=request.rules or evaluation.EvaluateConfig.rules,
-                iterative=request.iterative,
-                positions=request.positions,
-                sample=None if request.all else request.sample or evaluation.EvaluateConfig.sample,
-                batch_size=request.batch_size,
-            )
+            config: EvaluateConfig | BareConfig
+            if bare:
+                noise = evaluation.BareConfig.noise if request.noise is None else request.noise
+                config = evaluation.BareConfig(
+                    request.iterations, request.runs or (1,), noise, sample=sample, batch_size=request.batch_size
+                )
+            else:
+                config = evaluation.EvaluateConfig(
+                    rules=request.rules or evaluation.EvaluateConfig.rules,
+                    iterative=request.iterative,
+                    positions=request.positions,
+                    sample=sample,
+                    batch_size=request.batch_size,
+                )
             if request.plot:
                 pictures.check_suffix(request.plot)
-            overrides = {name: value for name in _OVERRIDES if (value := getattr(request, name)) is not None}
+            overrides: dict[str, Any] = {} if request.dtype is None else {"dtype": request.dtype}
+            if request.iterations and not bare:
+                overrides["iterations"] = request.iterations[0]
             network = networks.load_network(request.network, board, **overrides)
         bad = BadLines(screen, name, board)
         table = _read(source.puzzles, request.limit, bad)
@@ -137,17 +173,14 @@ def run(request: Request, invocation: Invocation) -> int:
     if not request.quiet and len(table.puzzles):
         screen.say(_plan(len(table.puzzles), config))
     clock = time.perf_counter()
+    shared: dict[str, Any] = {"key": request.seed, "progress": evaluation.run.shown_on(screen)}
+    report: Report | BareReport
     try:
-        report = evaluation.evaluate(
-            network,
-            table.puzzles,
-            board,
-            config,
-            solutions=table.solutions,
-            **table.hardness,
-            key=request.seed,
-            progress=evaluation.run.shown_on(screen),
-        )
+        if isinstance(config, evaluation.BareConfig):
+            report = evaluation.evaluate_bare(network, table.puzzles, board, config, **shared)
+        else:
+            labels = {"solutions": table.solutions, **table.hardness}
+            report = evaluation.evaluate(network, table.puzzles, board, config, **labels, **shared)
     except ValueError as error:
         screen.say(f"jaxsudoku: error: {table.failure or f'{name}: {error}'}")
         return 1
@@ -162,6 +195,7 @@ def run(request: Request, invocation: Invocation) -> int:
         startup_seconds=clock - invocation.began,
         seconds=seconds,
     )
+    about |= report.about
     report = dataclasses.replace(report, about=about, left_out={**table.left_out, **report.left_out})
     with invocation.signals.held():
         _put(report, request.json, request.plot)
@@ -172,7 +206,7 @@ def run(request: Request, invocation: Invocation) -> int:
     return 1 if table.failure is not None or bad.count else 0
 
 
-def _put(report: Report, json: str | None, plot: str | None) -> None:
+def _put(report: Report | BareReport, json: str | None, plot: str | None) -> None:
     """Prints the report, and writes it to the requested files."""
     put(sys.stdout.buffer, f"{report}\n", "<stdout>")
     if json:
@@ -184,7 +218,20 @@ def _put(report: Report, json: str | None, plot: str | None) -> None:
         evaluation.plot(report, plot)
 
 
-def _rest(report: Report, seconds: float) -> str:
+def _check_protocol(request: Request, bare: bool) -> None:
+    """Raises UsageError for flags of the other protocol."""
+    if bare:
+        others = {"--rules": request.rules, "--positions": request.positions, "--no-iterative": not request.iterative}
+        reason = "without rules, and measures no value"
+    else:
+        others = {"--runs": request.runs, "--noise": request.noise is not None}
+        others["--iterations N,N"] = len(request.iterations) > 1
+        reason = "in one run"
+    if wrong := [name for name, given in others.items() if given or (given == 0 and name == "--positions")]:
+        raise UsageError(f"{' and '.join(wrong)} with --protocol {request.protocol}, which evaluates {reason}")
+
+
+def _rest(report: Report | BareReport, seconds: float) -> str:
     """What all puzzles would take, if these are a sample."""
     if report.drawn_from is None or report.drawn_from <= report.puzzles:
         return ""
@@ -192,11 +239,13 @@ def _rest(report: Report, seconds: float) -> str:
     return f"; all {report.drawn_from:,} would take up to {whole:,.0f} s (--all)"
 
 
-def _plan(puzzles: int, config: EvaluateConfig) -> str:
+def _plan(puzzles: int, config: EvaluateConfig | BareConfig) -> str:
     """A line about the planned work, and its longest part."""
     if config.sample is not None and puzzles > config.sample:
         rest = _plan(config.sample, dataclasses.replace(config, sample=None))
         return f"a sample of {config.sample:,} of {counted(puzzles)} (--sample, --all): {rest}"
+    if not hasattr(config, "rules"):
+        return f"{counted(puzzles)} in up to {config.runs[-1]:,} runs"
     plan = (
         f"forward passes for {counted(puzzles)} and {config.positions_for(puzzles):,} positions (--positions) under "
         f"{len(config.rules)} sets of rules"

@@ -134,6 +134,11 @@ def at_least(lowest: int, below: int | None = None) -> Callable[[str], int]:
     return convert
 
 
+def numbers(text: str) -> tuple[int, ...]:
+    """Whole numbers from 1 on, separated by commas."""
+    return tuple(map(at_least(1), text.split(",")))
+
+
 #: A seed, as JAX takes it.
 seed = at_least(0, below=2**32)
 

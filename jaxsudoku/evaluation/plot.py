@@ -8,14 +8,17 @@ from typing import Any
 
 from jaxsudoku.pictures import PANEL, check_suffix, import_figure
 
+from .bare import BareReport
 from .report import Calibration, Report, Score
 
 
-def plot(report: Report, path: str | os.PathLike[str]) -> None:
+def plot(report: Report | BareReport, path: str | os.PathLike[str]) -> None:
     """Draws a report into a file: the share of boards solved by group of puzzles, and the calibration of the value.
 
+    That of the bare protocol has the share by the number of iterations, with a line for each number of runs.
+
     Args:
-      report: the result of ``evaluate``.
+      report: the result of ``evaluate`` or ``evaluate_bare``.
       path: the file, replaced if it exists; its suffix, such as .png, selects the format.
 
     Raises:
@@ -25,6 +28,9 @@ def plot(report: Report, path: str | os.PathLike[str]) -> None:
     """
     figures = import_figure()
     check_suffix(path)
+    if isinstance(report, BareReport):
+        _plot_bare(report, figures, path)
+        return
     splits = list(dict.fromkeys(by for level in report.levels.values() for by in level.splits))
     rows, columns = len(report.levels), len(splits) + 1
     figure = figures.Figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
@@ -37,6 +43,23 @@ def plot(report: Report, path: str | os.PathLike[str]) -> None:
         _draw_calibration(row[-1], level.calibration)
         row[-1].set_title(f"value, rules: {rules}")
     figure.suptitle(f"{report.network}, {report.parameters:,} parameters, {report.puzzles:,} puzzles on {report.board}")
+    figure.savefig(path, dpi=120)
+
+
+def _plot_bare(report: BareReport, figures: Any, path: str | os.PathLike[str]) -> None:
+    figure = figures.Figure(figsize=PANEL, layout="constrained")
+    panel = figure.subplots()
+    for runs in dict.fromkeys(score.runs for score in report.scores):
+        scores = [score for score in report.scores if score.runs == runs]
+        label = f"{runs:,} run{'s' * (runs > 1)}"
+        panel.plot([score.iterations for score in scores], [score.boards for score in scores], marker="o", label=label)
+    panel.set_xscale("log", base=2)
+    panel.set_xlabel("iterations")
+    panel.set_ylim(-0.02, 1.02)
+    panel.set_ylabel("share of boards solved")
+    panel.grid(alpha=0.3)
+    panel.legend()
+    figure.suptitle(f"{report.network}, {report.parameters:,} parameters, alone: {report.puzzles:,} puzzles")
     figure.savefig(path, dpi=120)
 
 

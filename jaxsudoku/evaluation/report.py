@@ -39,16 +39,19 @@ class Score:
     def interval(self, name: str) -> tuple[float, float] | None:
         """The 95% confidence interval of the share ``boards`` or ``iterative`` (Wilson's); None if not measured."""
         share: float | None = getattr(self, name)
-        if share is None:
-            return None
-        spread = _QUANTILE**2 / self.puzzles
-        middle = (share + spread / 2) / (1 + spread)
-        half = _QUANTILE * math.sqrt(share * (1 - share) / self.puzzles + spread / self.puzzles / 4) / (1 + spread)
-        return max(middle - half, 0.0), min(middle + half, 1.0)
+        return None if share is None else interval_of(share, self.puzzles)
 
 
 #: The quantile of the normal distribution for intervals of 95%.
 _QUANTILE = 1.959964
+
+
+def interval_of(share: float, puzzles: int) -> tuple[float, float]:
+    """The 95% confidence interval of a share of so many puzzles (Wilson's)."""
+    spread = _QUANTILE**2 / puzzles
+    middle = (share + spread / 2) / (1 + spread)
+    half = _QUANTILE * math.sqrt(share * (1 - share) / puzzles + spread / puzzles / 4) / (1 + spread)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -202,7 +205,7 @@ def _tables(report: Report) -> str:
         + (f"; left out: {left_out}" if left_out else "")
     ]
     for rules, level in report.levels.items():
-        lines += ["", f"rules: {rules}", *_aligned([_HEADINGS, *_score_rows(level)]), _intervals(level.total)]
+        lines += ["", f"rules: {rules}", *aligned([_HEADINGS, *_score_rows(level)]), _intervals(level.total)]
         if level.calibration is not None:
             lines += ["", *_calibration_lines(rules, level.calibration)]
     return "\n".join(lines)
@@ -220,10 +223,10 @@ def _score_row(name: str, score: Score) -> Sequence[str]:
         name,
         f"{score.puzzles:,}",
         _number(score.open_cells),
-        _share(score.rules_alone),
-        _share(score.cells),
-        _share(score.boards),
-        _share(score.iterative),
+        share_text(score.rules_alone),
+        share_text(score.cells),
+        share_text(score.boards),
+        share_text(score.iterative),
         _number(score.fillings),
         _number(score.network_calls),
     )
@@ -232,24 +235,26 @@ def _score_row(name: str, score: Score) -> Sequence[str]:
 def _intervals(score: Score) -> str:
     """The confidence intervals of the shares of puzzles, in a line."""
     found = {name: score.interval(name) for name in ("boards", "iterative")}
-    parts = [f"{name} {_share(ends[0])} to {_share(ends[1])}" for name, ends in found.items() if ends is not None]
+    parts = [
+        f"{name} {share_text(ends[0])} to {share_text(ends[1])}" for name, ends in found.items() if ends is not None
+    ]
     return f"  95% confidence intervals, all puzzles: {', '.join(parts)}"
 
 
 def _calibration_lines(rules: str, found: Calibration) -> Iterator[str]:
     apart = f"{found.refuted:,} refuted and {found.solved:,} solved by the rules are left out"
-    yield f"value, rules: {rules}; {found.positions:,} positions, {_share(found.alive)} with a solution ({apart})"
+    yield f"value, rules: {rules}; {found.positions:,} positions, {share_text(found.alive)} with a solution ({apart})"
     if found.positions:
         ranked = _NOTHING if found.auc is None else f"{found.auc:.4f}"
         yield f"Brier score {found.brier:.4f}, log loss {found.log_loss:.4f}, area under the curve {ranked}"
         rows = [
-            (f"{b.lower:.1f} to {b.upper:.1f}", f"{b.positions:,}", _share(b.predicted), _share(b.observed))
+            (f"{b.lower:.1f} to {b.upper:.1f}", f"{b.positions:,}", share_text(b.predicted), share_text(b.observed))
             for b in found.bins
         ]
-        yield from _aligned([_BIN_HEADINGS, *rows])
+        yield from aligned([_BIN_HEADINGS, *rows])
 
 
-def _share(value: float | None) -> str:
+def share_text(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:.2%}"
 
 
@@ -257,7 +262,7 @@ def _number(value: float | None) -> str:
     return _NOTHING if value is None else f"{value:.1f}"
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table as indented lines: the first column flush left, the others flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for first, *others in rows:

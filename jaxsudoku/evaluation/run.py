@@ -167,9 +167,9 @@ def evaluate(
         truth = find_solutions(board, grids, given, lambda done, count: report("solving", done, count))
         if not truth.kept.any():
             raise ValueError(f"none of {len(grids)} puzzles has exactly one solution: there is nothing to evaluate")
-        drawn = _sample(int(truth.kept.sum()), config.sample, key)
-        grids, solved = grids[truth.kept][drawn], truth.solutions[drawn]
-        measures = {name: values[truth.kept][drawn] for name, values in measures.items()}
+        rows = drawn(int(truth.kept.sum()), config.sample, key)
+        grids, solved = grids[truth.kept][rows], truth.solutions[rows]
+        measures = {name: values[truth.kept][rows] for name, values in measures.items()}
         if not measures:
             measures["rating"] = rate(grids, board, key=key, progress=lambda done, count: report("rating", done, count))
         levels = _Levels(network, grids, solved, measures, config, key, report)
@@ -245,7 +245,7 @@ class _Levels:
         return lambda done: self.report(stage, done, count)
 
 
-def _sample(puzzles: int, most: int | None, key: jax.Array | int) -> Any:
+def drawn(puzzles: int, most: int | None, key: jax.Array | int) -> Any:
     """The numbers of at most so many of the puzzles, in order, drawn by a key; all for None."""
     if most is None or puzzles <= most:
         return slice(None)
@@ -306,7 +306,7 @@ def find_solutions(
     Raises:
       ValueError: a given solution is not that of its puzzle; the message names some rows.
     """
-    found = Engine(CountKernel(ExactConfig()), board).run(puzzles, report)
+    found, left_out = count_solutions(board, puzzles, report)
     kept = found.counts == 1
     if given is not None:
         known = kept & given.any(axis=1)
@@ -315,12 +315,24 @@ def find_solutions(
             raise ValueError(
                 f"{len(wrong)} of {len(puzzles)} solutions do not solve their puzzles: rows {', '.join(named)}"
             )
+    left_out["with several solutions"] = int(np.count_nonzero(found.counts > 1))
+    return Truth(kept, found.grids[kept], left_out)
+
+
+def count_solutions(
+    board: Board, puzzles: np.ndarray, report: terminal.Report = lambda done, count: None
+) -> tuple[Any, dict[str, int]]:
+    """Counts the solutions of puzzles uint8[N, cells], up to two; as ``CountKernel``.
+
+    Returns:
+      the counts, with a solution of each puzzle; and the number of puzzles without any, by the reason.
+    """
+    found = Engine(CountKernel(ExactConfig()), board).run(puzzles, report)
     left_out = {
         "with clashing givens": int(np.count_nonzero(found.status == Status.INVALID)),
         "without a solution": int(np.count_nonzero(found.status == Status.UNSATISFIABLE)),
-        "with several solutions": int(np.count_nonzero(found.counts > 1)),
     }
-    return Truth(kept, found.grids[kept], left_out)
+    return found, left_out
 
 
 def solve_iteratively(

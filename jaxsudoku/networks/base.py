@@ -32,6 +32,9 @@ ABSENT = -1e9
 #: and far from overflow, and larger odds than e^1e6 are never needed.
 LARGEST = 1e6
 
+#: Standard deviation of random bytes.
+_BYTES_DEVIATION = math.sqrt((256**2 - 1) / 12)
+
 #: Parameters of a network: nested dicts of arrays.
 Params = dict[Any, Any]
 
@@ -104,6 +107,26 @@ def finite_outputs(outputs: Outputs, candidates: Array) -> Outputs:
     sound = (jnp.isfinite(policy) | ~candidates).all(axis=(1, 2), keepdims=True)  # [B, 1, 1]
     value = jnp.clip(jnp.where(jnp.isfinite(value), value, 0.0), -LARGEST, LARGEST)
     return Outputs(masked_logits(jnp.where(sound, policy, 0.0), candidates), value)
+
+
+def noisy(carry: Any, noise: float | Array, key: Array) -> Any:
+    """A carry with uniform noise, whose standard deviation is ``noise`` times the root mean square of each vector.
+
+    Args:
+      carry: a pytree of features [*s, features].
+      noise: the relative size of the noise.
+      key: a JAX key.
+    """
+
+    def perturbed(x: Array, key: Array) -> Array:
+        # bytes suffice, and take a quarter of the time of floats
+        steps = jax.random.bits(key, x.shape, jnp.uint8).astype(x.dtype) - 127.5
+        size = noise / _BYTES_DEVIATION * jnp.sqrt(jnp.mean(x * x, axis=-1, keepdims=True))
+        return x + size * steps
+
+    leaves, structure = jax.tree.flatten(carry)
+    keys = [jax.random.fold_in(key, number) for number in range(len(leaves))]
+    return structure.unflatten(map(perturbed, leaves, keys))
 
 
 class NetworkModule(nnx.Module):
@@ -197,6 +220,10 @@ class Forward:
             carry = _reset(module, candidates, carry, fresh)
         carry, spent = module.iterate(candidates, carry, halt or Halt(self.iterations))
         return self._masked(module.readout(candidates, carry), candidates), carry, spent
+
+    def readout(self, params: Params, candidates: Array, carry: Any) -> Outputs:
+        """The outputs for the carry of these positions, without further iterations."""
+        return self._masked(self._bind(params, candidates).readout(candidates, carry), candidates)
 
     @property
     def iterations(self) -> int:

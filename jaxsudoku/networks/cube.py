@@ -32,7 +32,7 @@ from jax import Array, lax
 
 from jaxsudoku.core.board import Board
 from jaxsudoku.runtime.operations import fence
-from jaxsudoku.runtime.settings import Config, Range
+from jaxsudoku.runtime.settings import Config, NonNegative, Range
 
 from .base import ABSENT, Halt, NetworkModule, Outputs
 from .conflicts import conflicts_of
@@ -59,6 +59,8 @@ class CubeConfig(Config):
       shares: number of learned scores by which candidates compete in their groups; 0 for none.
       maximum: whether groups also take the maximum of the messages.
       constraints: whether there are weights for the conflicts of a board's constraints; their messages are 0 at first.
+      bound: maximum root mean square of a candidate's features before an iteration; 0 for none. Without a bound they
+        grow with every iteration and change less and less; with one, iterations stay equally effective.
       iterations: number of iterations; may differ from that of training.
       dtype: dtype of the computation, float32 or bfloat16; parameters and the carry are float32.
     """
@@ -69,6 +71,7 @@ class CubeConfig(Config):
     shares: Annotated[int, Range(0, MOST_WIDTH)] = 4
     maximum: bool = False
     constraints: bool = False
+    bound: NonNegative = 0.0
     iterations: Turns = 64
     dtype: Dtype = "float32"
 
@@ -285,6 +288,8 @@ class CubeNet(NetworkModule):
             if self.config.shares:
                 received += kind.shares(groups, score)
         change = self.update(fence(jax.nn.relu(received)))
+        if self.config.bound:
+            features = features * jnp.minimum(1, self.config.bound * _inverse_rms(features))
         return features + change.astype(jnp.float32)
 
     def _outputs(self, features: Array, seen: Array) -> Outputs:
@@ -356,7 +361,11 @@ class RMSNorm(nnx.Module):
         self.scale = nnx.Param(jnp.ones(width, jnp.float32))
 
     def __call__(self, x: Array) -> Array:
-        return x * lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6) * self.scale[...]
+        return x * _inverse_rms(x) * self.scale[...]
+
+
+def _inverse_rms(x: Array) -> Array:
+    return lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
 
 
 def _rows(x: Array) -> Array:

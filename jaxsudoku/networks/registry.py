@@ -51,7 +51,7 @@ _ARCHITECTURES = (
         cube.CubeNet,
         cube.CubeConfig,
         adjustable=("iterations", "dtype"),
-        later=("constraints",),
+        later=("constraints", "bound"),
         any_board=True,
     ),
     Architecture(

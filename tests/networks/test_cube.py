@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import jaxsudoku as js
 from jaxsudoku import networks, symmetry
 from jaxsudoku.networks import Forward, packed, widening
-from jaxsudoku.networks.base import ABSENT, Halt
+from jaxsudoku.networks.base import ABSENT, Halt, noisy
 from jaxsudoku.networks.conflicts import conflicts_of
 from jaxsudoku.networks.cube import CubeNet
 from jaxsudoku.networks.groups import cube_shape
@@ -350,9 +350,52 @@ def test_a_wider_network_begins_as_the_same_function():
     assert np.abs(changed[small.config.hidden :, : small.config.width]).max() > 0, "what is new learns"
 
 
-@pytest.mark.parametrize("sizes", [{"width": 7}, {"shares": 0}, {"maximum": True}])
+def test_a_bound_scales_features_above_it_and_no_others():
+    free, bound = cube(SIX, maximum=False), 0.1
+    apply = dataclasses.replace(free.apply, config=dataclasses.replace(free.config, bound=bound))
+    seen = some_candidates(SIX, 3, 6)
+    seen[:, :, :4] = True
+    carry = free.apply.initialize_carry(free.params, seen)
+    carry *= np.linspace(0.01, 2, carry.size // carry.shape[-1]).reshape(*carry.shape[:-1], 1)
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def after_one(apply, params, carry):
+        return apply.resume(params, seen, carry, None, Halt(1))[1]
+
+    change = after_one(free.apply, free.params, carry) - carry  # it does not depend on the size of the features
+    size = np.sqrt(np.mean(np.square(carry), axis=-1, keepdims=True)) + 1e-9
+    expected = carry * np.minimum(1, bound / size) + change
+    is_open = seen[:, :, :4].transpose(1, 2, 0)
+    found, expected = (x.reshape(6, 36, 3, -1)[:, :4] for x in (after_one(apply, free.params, carry), expected))
+    np.testing.assert_allclose(found[is_open], expected[is_open], rtol=1e-3, atol=1e-4)
+    assert (size > 2 * bound).any()
+
+
+def test_balanced_weights_are_of_the_size_of_initial_ones():
+    small = cube(SIX, maximum=False)
+    large = networks.make_forward("cube", SIX, **dataclasses.asdict(small.config) | {"bound": 1e6})
+    params = jax.jit(lambda old: widening.widen(old, small.config, large, as_key(3)))(small.params)
+    for name, variance in (("send", 2 / 8), ("update", 0.2 / 8)):
+        assert np.mean(np.square(params[name]["kernel"])) == pytest.approx(variance, rel=1e-3)
+    seen = some_candidates(SIX, 3, 5)
+    expected, found = small(seen), networks.Network("cube", large, params)(seen)
+    np.testing.assert_allclose(found.policy, expected.policy, rtol=1e-2, atol=1e-2)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-2, atol=1e-2)
+    assert np.abs(np.asarray(params["send"]["kernel"]) - small.params["send"]["kernel"]).max() > 0.1
+
+
+def test_noise_is_relative_to_each_vector():
+    carry = {"a": np.float32(np.random.default_rng(0).normal(size=(40, 3, 64)) * [[[1], [10], [0]]])}
+    change = noisy(carry, 0.25, as_key(1))["a"] - carry["a"]
+    sizes = np.sqrt(np.mean(np.square(carry["a"]), axis=-1)), np.sqrt(np.mean(np.square(change), axis=-1))
+    np.testing.assert_allclose(sizes[1], 0.25 * sizes[0], rtol=0.35)
+    assert np.sqrt(np.mean(np.square(change[:, 0]))) == pytest.approx(0.25, rel=0.05)
+    assert abs(float(change[:, 0].mean())) < 0.02
+
+
+@pytest.mark.parametrize("sizes", [{"width": 7}, {"shares": 0}, {"maximum": True}, {"bound": 2.0}])
 def test_networks_that_cannot_be_widened(sizes):
-    small = cube(NINE, maximum=False)
+    small = cube(NINE, maximum=False, bound=1.0) if "bound" in sizes else cube(NINE, maximum=False)
     large = networks.make_forward("cube", NINE, **dataclasses.asdict(dataclasses.replace(small.config, **sizes)))
     with pytest.raises(ValueError, match="widened"):
         widening.widen(small.params, small.config, large, as_key(3))

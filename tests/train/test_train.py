@@ -37,7 +37,8 @@ from train.optimiser import make_optimiser
 from train.pool import Pool
 from train.positions import Positions, fitting_devices, puzzles_needed, sample_kind
 from train.presets import PRESETS
-from train.puzzles import clues_of, puzzles_of_steps
+from train.processes import Processes
+from train.puzzles import clues_of, open_data, puzzles_of_steps
 from train.record import Recorder, read
 from train.step import batch_gradients, compiled_step, initial_state, make_forward, place
 from train.supervised import main, train
@@ -667,6 +668,42 @@ def test_positions_stay_until_they_are_known_or_their_time_is_over(mesh):
 
 
 @pytest.mark.slow
+def test_noise_reaches_kept_positions_only(mesh):
+    exact = small("cube", {"initial_thinking_steps": 3, "final_thinking_steps": 3})
+    noisy = changed(exact, network={"noise": 0.5})
+    batch, key = batch_of(exact), as_key(1)
+    state = initial_state(exact, as_key(0))
+    states = [jax.tree.map(jnp.copy, state) for _ in range(2)]
+    for number in range(2):
+        for at, config in enumerate((exact, noisy)):
+            states[at], _ = compiled_step(config, forward_of(config), mesh)(states[at], no_metrics(), batch, key)
+        one, other = (np.asarray(each.pool.carry) for each in states)
+        differs = (one != other).reshape(len(one), -1).any(axis=1)
+        if not number:
+            assert not differs.any()
+            kept = np.asarray(states[0].pool.left) > 0
+    np.testing.assert_array_equal(differs, kept)
+    assert 0 < kept.sum() < len(kept)
+
+
+def test_a_data_set_that_meets_a_test_set_is_refused(tmp_path):
+    puzzles = js.load("9x9-easy")[:20]
+    given = datasets.build_given(tmp_path / "set", puzzles[:15], parts={"train": 1.0})
+    assert len(given.parts["train"]) == 15
+    moved = np.where(puzzles > 0, puzzles % 9 + 1, 0)[10:].reshape(-1, 9, 9).swapaxes(1, 2)
+    test = tmp_path / "test.txt"
+    test.write_text("".join("".join(map(str, grid.ravel())) + "\n" for grid in moved))
+    nothing, screen = np.zeros((0, 81), np.uint8), Screen(bar=False)
+    data = DataConfig(datasets=(str(tmp_path / "set" / "train"),))
+    with Processes() as processes:
+        assert len(open_data(TrainConfig(data=data), nothing, tmp_path / "made", screen, processes)[0]) == 15
+        refused = [(dataclasses.replace(data, exclude=(str(test),)), nothing), (data, puzzles[10:])]
+        for settings, held_out in refused:
+            with pytest.raises(ValueError, match="set/train: 5 of 15 solutions are equivalent to those of held-out"):
+                open_data(TrainConfig(data=settings), held_out, tmp_path / "made", screen, processes)
+
+
+@pytest.mark.slow
 def test_weights_for_constraints_learn_alone(mesh):
     board = FOUR.with_(js.constraints.distinct("r1c1 r2c3", side=4))
     sizes = CubeConfig(**reference.TINY["cube"], constraints=True)
@@ -836,7 +873,7 @@ def test_every_setting_has_a_flag_with_help(capsys):
         (["--final-hardness", "inf"], "final_hardness must be finite, not inf"),
         (["--ema", "1"], "ema must be at most 0.999999999, not 1"),
         (["--architecture", "axial", "--saved-iterations", "4"], "saved_iterations is for networks with iterations"),
-        (["--datasets", "x", "--exclude", "y"], "exclude is for generated puzzles"),
+        (["--architecture", "axial", "--noise", "0.1"], "noise is for networks with iterations"),
         (["--devices", "0"], "--devices must be at least 1"),
         (["--preset", "huge"], "invalid choice: 'huge'"),
     ],
