@@ -22,11 +22,12 @@ input: one puzzle per line (0, ., *, _, -, ? or x for a blank cell; letters or s
 possibly after other words; CSV (separated by commas, semicolons or tabs), JSON lines or Parquet with a column or key
 named puzzle, or by --column; grids of several lines, drawn in any frame, with pencil marks, or exported from a
 spreadsheet; files of SadMan Sudoku and OpenSudoku; lines of HoDoKu's library; candidates as side characters per cell;
-links and strings of other programs, a column or key constraints in tables.
+links and strings of other programs, a column or key constraints in tables; arrays of numpy (.npy), as for
+Sudoku-Extreme.
 With --zero-based digits are counted from 0. Without it, a file that has 0 besides another blank, and the largest digit
 nowhere, is an error, as its digits seem to be counted from 0.
-All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such as
-9x9-hard, if there is no such file, is a set of puzzles that ships with the package; puzzles may be given inline.
+All but Parquet and .npy may be compressed by gzip, xz, bzip2 or Zstandard (extra zstd before Python 3.14). A name such
+as 9x9-hard, if there is no such file, is a set of puzzles that ships with the package; puzzles may be given inline.
 board: taken from the file if it names its board, by a line `# board: windoku` at its top or in a column named board; a
 different --board is an error.
 """

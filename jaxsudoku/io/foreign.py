@@ -26,7 +26,6 @@ _KINDS = (
         "write a puzzle a line",
     ),
     _Kind("a PDF document", (b"%pdf-",), "copy its text into a file"),
-    _Kind("an array of numpy", (b"\x93numpy",), "read it with numpy.load"),
     _Kind("a spreadsheet of old Excel", (b"\xd0\xcf\x11\xe0",), "save it as CSV"),
     _Kind("a database of SQLite", (b"sqlite format 3\0",)),
     _Kind("a picture", (b"\x89png", b"\xff\xd8\xff", b"gif8", b"riff")),

@@ -19,6 +19,7 @@ import numpy as np
 
 from jaxsudoku.core.board import Board
 
+from .arrays import NumpyArray
 from .chunk import Chunk, NoPuzzlesError, PuzzleFileError, rechunk
 from .columns import BOARD_COLUMN
 from .constraint_column import read_constraints
@@ -37,7 +38,17 @@ from .source import Source, line_blocks, open_pieces, open_source, unified_lines
 from .zeros import ZeroBasedError, check_zeros
 
 #: The formats in the order in which they are tried; the last one accepts any text.
-FORMATS: tuple[type[Format], ...] = (Parquet, OpenSudoku, SadMan, Exchanged, JsonLines, CsvTable, Drawn, Lines)
+FORMATS: tuple[type[Format], ...] = (
+    NumpyArray,
+    Parquet,
+    OpenSudoku,
+    SadMan,
+    Exchanged,
+    JsonLines,
+    CsvTable,
+    Drawn,
+    Lines,
+)
 
 
 #: Excel's first line of a CSV, which names the separator.
@@ -284,10 +295,11 @@ def read_chunks(
     - pencil-mark grids, in which a cell lists its candidates, as 1259, and is filled if it has one;
     - puzzles with constraints that f-puzzles, SudokuPad and others exchange, one on each line, see ``parse_variant``;
     - files of SadMan Sudoku, with a section ``[Puzzle]`` or without, and lines of HoDoKu's library;
-    - Parquet with a column ``puzzle``.
+    - Parquet with a column ``puzzle``;
+    - arrays of numpy (.npy), integers [puzzles, cells], with 0 for a blank, or 1 if digits go from 2 on.
 
-    All but Parquet may be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and may be
-    UTF-16. Blank lines and lines that start with ``#`` are skipped; any other line without a puzzle counts as a
+    All but the last two may be compressed by gzip, xz, bzip2 or Zstandard (extra ``zstd`` before Python 3.14), and may
+    be UTF-16. Blank lines and lines that start with ``#`` are skipped; any other line without a puzzle counts as a
     malformed one.
 
     Args:

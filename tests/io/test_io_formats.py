@@ -613,3 +613,57 @@ def test_a_number_in_the_column_board_is_a_side_where_the_first_row_names_a_boar
     path.write_text("puzzle,board\n1...............,4\n.2..............,17\n")  # serial numbers
     (chunk,) = read_chunks(path, Board.diagonal(4))
     assert chunk.good.all()
+
+
+# ---------------------------------------------------------------------- arrays of numpy
+
+
+def saved(path, array):
+    np.save(path, array)
+    return path
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_arrays_of_numpy(tmp_path, dtype):
+    grids = js.load("4x4")[:30]
+    four = Board.classic(4)
+    for number, array in enumerate((grids, grids.reshape(-1, 4, 4), grids + 1)):
+        found = read_puzzles(saved(tmp_path / f"{number}.npy", array.astype(dtype)), four)
+        np.testing.assert_array_equal(found, grids)
+    assert (grids.max(), grids.min()) == (4, 0)
+    zero_based = saved(tmp_path / "zero.npy", grids.astype(np.int64) - 1)
+    np.testing.assert_array_equal(read_puzzles(zero_based, four, zero_based=True), grids)
+    with open_puzzles(tmp_path / "0.npy", four) as puzzles:
+        assert [len(chunk) for chunk in puzzles.chunks(20)] == [20, 10] and puzzles.count == 30
+    with open(tmp_path / "0.npy", "rb") as stream:
+        np.testing.assert_array_equal(read_puzzles(stream, four), grids)
+
+
+def test_rows_of_arrays_are_read_one_by_one(tmp_path):
+    grids = js.load("4x4")[:5].astype(np.int64)
+    grids[2, 3], grids[4, 1] = 7, -1
+    found = read_puzzles(saved(tmp_path / "some.npy", grids), Board.classic(4), errors="mark")
+    assert found.good.tolist() == [True, True, False, True, False]
+    assert "some.npy:3: a value 7; a digit goes up to 4, and 0 is a blank" in str(found.errors[0])
+    assert "some.npy:5: a value -1" in str(found.errors[1])
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((3, 17), np.uint8), r"an array \[3, 17\]; a puzzle of this board has 16 cells"),
+        (np.zeros((3, 16)), "an array of float64; puzzles are integers"),
+        (np.array([{}, {}]), "damaged or truncated array of numpy, or one of objects"),
+    ],
+)
+def test_arrays_without_puzzles(tmp_path, array, message):
+    np.save(tmp_path / "bad.npy", array, allow_pickle=True)
+    with pytest.raises(PuzzleFileError, match=message):
+        read_puzzles(tmp_path / "bad.npy", Board.classic(4))
+
+
+def test_a_truncated_array(tmp_path):
+    path = saved(tmp_path / "cut.npy", js.load("4x4")[:30])
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(PuzzleFileError, match=r"cut\.npy: damaged or truncated array of numpy"):
+        read_puzzles(path, Board.classic(4))

@@ -490,7 +490,6 @@ def test_a_table_without_puzzles_is_told_by_its_names(text):
         (b"%PDF-1.4\n", "a PDF document"),
         ("12..\n".encode("utf-16-le"), "UTF-16 or UTF-32 text"),
         ("12..\n".encode("utf-32-be"), "UTF-16 or UTF-32 text"),
-        (b"\x93NUMPY\x01\0", "an array of numpy"),
         (b"SQLite format 3\0", "a database"),
         (b"[Puzzle]\n\n[State]\n1\n", "no puzzle in it"),
         (b"<opensudoku>\n<folder/>\n</opensudoku>\n", "no puzzle in it"),
