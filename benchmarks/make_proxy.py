@@ -49,13 +49,13 @@ PARTS = (
 
 def hardened(folder: Path, seed: int, puzzles: int) -> tuple[np.ndarray, np.ndarray]:
     """Hard puzzles near generated ones, uint8[N, 81], and their ratings float32[N]; takes minutes."""
-    start, found, hard = folder / "start", folder / "found.txt", folder / "hard"
+    start, found, hard = str(folder / "start"), str(folder / "found.txt"), folder / "hard"
     build = [sys.executable, "-m", "jaxsudoku", "build", "--seed", str(seed), "--quiet"]
     if not hard.exists():
         subprocess.run([*build, "200000", "--output", start], check=True)
         walk = [sys.executable, "-m", "train.hardening", "--data", start, "--least", "30"]
         subprocess.run([*walk, "--count", str(puzzles), "--seed", str(seed), "--output", found], check=True)
-        subprocess.run([*build, "--from", found, "--output", hard], check=True)
+        subprocess.run([*build, "--from", found, "--output", str(hard)], check=True)
     arrays = [datasets.load(hard / part).arrays() for part in datasets.PARTS if (hard / part).exists()]
     return np.concatenate([each.puzzles for each in arrays]), np.concatenate([each.rating for each in arrays])
 
@@ -84,7 +84,7 @@ def main() -> int:
             low, high = part.puzzles
             pool = hard[(ratings >= low) & (ratings < high)]
         pool = random.permutation(pool)[: 4 * wanted]
-        chosen = []
+        chosen: list[np.ndarray] = []
         for puzzle, number in zip(pool, symmetry.solution_hashes(pool).tolist(), strict=True):
             if number not in seen and len(chosen) < wanted:
                 seen.add(number)

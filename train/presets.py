@@ -46,6 +46,44 @@ GPU = dataclasses.replace(
     optimiser=OptimiserConfig(warmup=500, ema=0.999),
 )
 
+#: Settings for eight minutes of an accelerator: the shipped network learns to solve puzzles from their givens alone.
+#: Data sets are made before; give easy ones and hard ones from ``train.hardening``.
+GPU_SHORT = dataclasses.replace(
+    GPU,
+    steps=6_000,
+    network=NetworkConfig(
+        sizes=CubeConfig(width=96, hidden=48, house=64, bound=16.0, iterations=8, dtype="bfloat16"),
+        start="cube",
+        noise=0.03,
+        initial_thinking_steps=16,
+        final_thinking_steps=48,
+        saved_iterations=64,
+    ),
+    positions=PositionsConfig(
+        kinds=(
+            PositionKind("none", share=0.75, filled=0, wrong=0),
+            PositionKind("locked", share=0.25, filled=1, wrong=0.15),
+        ),
+        puzzles_per_position=4,
+        initial_hardness=0.1,
+        final_hardness=0.3,
+    ),
+    optimiser=OptimiserConfig(learning_rate=3e-4, matrix_rate=2e-3, warmup=200, ema=0.999),
+    validate_every=2_000,
+    save_every=800,
+)
+
+#: The same for two cores: as ``cube-bare`` was trained.
+CPU_BARE = dataclasses.replace(
+    GPU_SHORT,
+    steps=24_000,
+    batch_size=CPU.batch_size,
+    microbatch=CPU.microbatch,
+    network=dataclasses.replace(GPU_SHORT.network, sizes=dataclasses.replace(GPU_SHORT.network.sizes, dtype="float32")),
+    validate_every=5_000,
+    save_every=500,
+)
+
 #: Settings for tests: a run takes seconds.
 TINY = TrainConfig(
     board=Board.classic(4),
@@ -149,7 +187,9 @@ AXIAL, CELLWISE = (
 PRESETS: dict[str, TrainConfig] = {
     "tiny": TINY,
     "cpu": CPU,
+    "cpu-bare": CPU_BARE,
     "gpu": GPU,
+    "gpu-short": GPU_SHORT,
     "cell-cnn": CELL_CNN,
     "cell-cnn-cpu": CELL_CNN_CPU,
     "house-cnn": HOUSE_CNN,

@@ -171,7 +171,10 @@ def run(request: Request, invocation: Invocation) -> int:
         table = _read(source.puzzles, request.limit, bad)
         bad.finish()
     if not request.quiet and len(table.puzzles):
-        screen.say(_plan(len(table.puzzles), config))
+        count = len(table.puzzles) if config.sample is None else min(config.sample, len(table.puzzles))
+        plan = _plan(count, config) if isinstance(config, evaluation.EvaluateConfig) else _bare_plan(count, config)
+        sampled = f"a sample of {count:,} of {counted(len(table.puzzles))} (--sample, --all): "
+        screen.say((sampled if count < len(table.puzzles) else "") + plan)
     clock = time.perf_counter()
     shared: dict[str, Any] = {"key": request.seed, "progress": evaluation.run.shown_on(screen)}
     report: Report | BareReport
@@ -220,6 +223,7 @@ def _put(report: Report | BareReport, json: str | None, plot: str | None) -> Non
 
 def _check_protocol(request: Request, bare: bool) -> None:
     """Raises UsageError for flags of the other protocol."""
+    others: dict[str, Any]
     if bare:
         others = {"--rules": request.rules, "--positions": request.positions, "--no-iterative": not request.iterative}
         reason = "without rules, and measures no value"
@@ -239,13 +243,8 @@ def _rest(report: Report | BareReport, seconds: float) -> str:
     return f"; all {report.drawn_from:,} would take up to {whole:,.0f} s (--all)"
 
 
-def _plan(puzzles: int, config: EvaluateConfig | BareConfig) -> str:
+def _plan(puzzles: int, config: EvaluateConfig) -> str:
     """A line about the planned work, and its longest part."""
-    if config.sample is not None and puzzles > config.sample:
-        rest = _plan(config.sample, dataclasses.replace(config, sample=None))
-        return f"a sample of {config.sample:,} of {counted(puzzles)} (--sample, --all): {rest}"
-    if not hasattr(config, "rules"):
-        return f"{counted(puzzles)} in up to {config.runs[-1]:,} runs"
     plan = (
         f"forward passes for {counted(puzzles)} and {config.positions_for(puzzles):,} positions (--positions) under "
         f"{len(config.rules)} sets of rules"
@@ -253,6 +252,12 @@ def _plan(puzzles: int, config: EvaluateConfig | BareConfig) -> str:
     if config.iterative:
         plan += "; the puzzles are also filled cell by cell, which takes longest (--no-iterative leaves it out)"
     return plan
+
+
+def _bare_plan(puzzles: int, config: BareConfig) -> str:
+    """A line about the planned work of the bare protocol."""
+    most = f"up to {config.iterations[-1]:,} iterations" if config.iterations else "the iterations of training"
+    return f"{counted(puzzles)} in at most {config.runs[-1]:,} runs of {most}"
 
 
 # ---------------------------------------------------------------------- the input

@@ -9,6 +9,7 @@ without knowing the solution. All numbers of iterations and of runs are measured
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 import time
@@ -164,17 +165,14 @@ class BareKernel(PuzzleItems):
 
     def resolve(self, board: Board, platform: str) -> BareKernel:
         """The kernel itself."""
-        del board, platform
         return self
 
     def limits(self, board: Board, platform: str) -> Limits:
         """Small batches on a CPU."""
-        del board
         return Limits(1, _CPU_BATCH if platform == "cpu" else None)
 
-    def __call__(
-        self, board: Board, items: Array, key: Array, number: Array, /, run: Array, last: Array, network: Network
-    ) -> tuple[Array, Array]:
+    def __call__(self, board: Board, items: Array, key: Array, number: Array, /, *shared: Any) -> tuple[Array, Array]:
+        run, last, network = shared
         marks, config = jnp.asarray(self.config.iterations, jnp.int32), self.config
         puzzles = jnp.where(items <= board.side, items, 0)
         used = (items <= board.side).all(axis=1)
@@ -185,7 +183,7 @@ class BareKernel(PuzzleItems):
             carry, done, over = state
             noise = jnp.where((run > 0) & (done > 0), config.noise, 0.0)
             carry = noisy(carry, noise, jax.random.fold_in(key, done))
-            most = jnp.minimum(config.every, marks[(marks <= done).sum()] - done)
+            most: Any = jnp.minimum(config.every, marks[(marks <= done).sum()] - done)
             seen = cubes & ~over[:, None, None]  # a network may be faster on empty boards
             _, carry, _ = network.apply.resume(network.params, seen, carry, None, Halt(most))
             return carry, done + most, over
@@ -309,7 +307,7 @@ def _runs(
             shared = (np.int32(run), np.int32(last), network)
             engine = Engine(kernel, board, key, config.batch_size, shared=shared)
             stage = f"run {run + 1} of {most}, {config.iterations[last]} iterations"
-            right, filled = engine.run(grids[rows], lambda done, count, stage=stage: report(stage, done, count))
+            right, filled = engine.run(grids[rows], functools.partial(report, stage))
             first[rows, run] = np.where(right.any(axis=1), right.argmax(axis=1), marks)
             if not run:
                 exact, grids_after = right, filled
@@ -324,7 +322,7 @@ def _scores(config: BareConfig, first: np.ndarray, exact: np.ndarray, cells: flo
         each = np.where(first <= mark, ends[np.minimum(first, mark)], iterations)
         for runs in config.runs:
             right = first[:, :runs] <= mark
-            before = np.cumsum(right, axis=1) - right == 0  # up to the first run that is right
+            before: np.ndarray = np.cumsum(right, axis=1) - right == 0  # up to the first run that is right
             checked = float(right.any(axis=1).mean())
             boards = float(exact[:, mark].mean()) if runs == 1 else checked
             known = cells if runs == 1 and mark == len(ends) - 1 else None

@@ -59,7 +59,7 @@ class NumpyArray(Format):
         blank = self._blank(digits)
         for start in range(0, len(array), _BATCH):
             values = array[start : start + _BATCH].astype(np.int64) - blank
-            good = ((values >= 0) & (values <= digits.side)).all(axis=1)
+            good: np.ndarray = np.all((values >= 0) & (values <= digits.side), axis=1)
             read = Decoded(np.where(good[:, None], values, 0).astype(np.uint8), good)
             for row in np.flatnonzero(~good).tolist():
                 odd = array[start + row][(values[row] < 0) | (values[row] > digits.side)][0]

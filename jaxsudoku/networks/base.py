@@ -126,7 +126,7 @@ def noisy(carry: Any, noise: float | Array, key: Array) -> Any:
 
     leaves, structure = jax.tree.flatten(carry)
     keys = [jax.random.fold_in(key, number) for number in range(len(leaves))]
-    return structure.unflatten(map(perturbed, leaves, keys))
+    return jax.tree.unflatten(structure, map(perturbed, leaves, keys))
 
 
 class NetworkModule(nnx.Module):
