@@ -6,6 +6,9 @@ a line for each solver. Every grid is checked with numpy only.
 
     python benchmarks/boards.py --set acs_16x16@40,16x16-very-hard,jigsaw-9x9
     python benchmarks/boards.py --set acs_16x16@40 --solvers exact,guided-exact:calls=4,alphasudoku:simulations=32
+    python benchmarks/boards.py --set acs_25x25@60 --bare 64,256 --runs 1,8 --no-alone --solvers ""
+
+``--bare`` measures the network without rules and search, by numbers of iterations and of runs; any right grid counts.
 """
 
 from __future__ import annotations
@@ -55,6 +58,21 @@ def alone(network: Any, puzzles: np.ndarray, board: Any, rules: str) -> dict[str
     return row
 
 
+def bare(network: Any, puzzles: np.ndarray, board: Any, args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of the bare protocol."""
+    from jaxsudoku.evaluation import evaluate_bare
+
+    options = {} if args.noise is None else {"noise": args.noise}
+    found = evaluate_bare(
+        network, puzzles, board, iterations=tuple(args.bare), runs=tuple(args.runs), sample=None, **options
+    )
+    common = {"puzzles": found.puzzles, "several": found.several, "noise": found.noise, **found.about}
+    return [
+        {"by": f"bare: {score.iterations:,} x {score.runs:,}", "solved": score.boards, "spent": score.spent} | common
+        for score in found.scores
+    ]
+
+
 def measure(puzzles: np.ndarray, board: Any, label: str, settings: dict[str, Any], network: Any) -> dict[str, Any]:
     """The row of a solver; compiled before the clock starts."""
     import jaxsudoku as js
@@ -85,6 +103,9 @@ def line(row: dict[str, Any]) -> str:
         numbers = [f"{row['boards']:.2%}", "-", "-", "-"]
         if row.get("auc") is not None:
             numbers[-1] = f"value: area {row['auc']:.4f}, log loss {row['log_loss']:.4f}"
+    elif "spent" in row:
+        texts = [row["by"]]
+        numbers = [f"{row['solved']:.2%}", "-", f"{row['spent']:,.0f} it.", f"{row['seconds']:,.1f}"]
     elif row["by"] == "one pass":
         texts, numbers = ["one pass"], ["-"] * 4
     else:
@@ -112,6 +133,9 @@ def main() -> int:
         if args.alone:
             rows.append({"set": name} | alone(fitting, puzzles, board, args.rules))
             print(line(rows[-1]), flush=True)
+        for row in bare(fitting, puzzles, board, args) if args.bare else []:
+            rows.append({"set": name} | row)
+            print(line(rows[-1]), flush=True)
         for label, settings in args.solvers:
             rows.append({"set": name} | measure(puzzles, board, label, {"rules": args.rules} | settings, fitting))
             print(line(rows[-1]), flush=True)
@@ -131,6 +155,9 @@ def _parse() -> argparse.Namespace:
         help=f"NAME[:SETTING=VALUE]... (default: {_SOLVERS})",
     )
     add("--alone", action=argparse.BooleanOptionalAction, default=True, help="the network in one pass, and its value")
+    add("--bare", type=arguments.sizes, default=[], help="numbers of iterations without rules, separated by commas")
+    add("--runs", type=arguments.sizes, default=[1], help="numbers of runs without rules (default: 1)")
+    add("--noise", type=float, help="noise of later runs without rules")
     add("--rules", default="locked", help="rules of all solvers (default: locked)")
     add("--network", default="cube", help="a shipped network by name, or a path (default: cube)")
     add("--iterations", type=arguments.size, help="iterations of the network (default: as in training)")

@@ -29,11 +29,14 @@ def parsed(pairs: Iterable[str]) -> dict[str, Any]:
 
 
 def solvers(text: str) -> list[tuple[str, dict[str, Any]]]:
-    """The label of each solver NAME[:SETTING=VALUE]..., with commas between, and its arguments for ``solve``."""
+    """The label of each solver NAME[:SETTING=VALUE]..., with commas between, and its arguments for ``solve``.
+
+    An empty text stands for none.
+    """
     from jaxsudoku import solvers
 
     found = []
-    for label in text.split(","):
+    for label in text.split(",") if text else []:
         name, *pairs = label.split(":")
         try:
             solvers.get(name)
