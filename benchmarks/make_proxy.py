@@ -28,6 +28,9 @@ import jaxsudoku as js
 from jaxsudoku import datasets, symmetry
 from jaxsudoku.io import format_grids
 
+#: Puzzles of a part from which those with different solutions are drawn.
+_POOL = 50_000
+
 
 class Part(NamedTuple):
     """A part of the proxy: its name, its share, and the public set or the range of ratings that it is drawn from."""
@@ -48,16 +51,25 @@ PARTS = (
 
 
 def hardened(folder: Path, seed: int, puzzles: int) -> tuple[np.ndarray, np.ndarray]:
-    """Hard puzzles near generated ones, uint8[N, 81], and their ratings float32[N]; takes minutes."""
-    start, found, hard = str(folder / "start"), str(folder / "found.txt"), folder / "hard"
+    """Hard puzzles near generated ones, uint8[N, 81], and their ratings float32[N]; takes minutes.
+
+    Those with a rating from 60 on are searched near those from 30 on, which are searched near generated puzzles.
+    """
     build = [sys.executable, "-m", "jaxsudoku", "build", "--seed", str(seed), "--quiet"]
-    if not hard.exists():
-        subprocess.run([*build, "200000", "--output", start], check=True)
-        walk = [sys.executable, "-m", "train.hardening", "--data", start, "--least", "30"]
-        subprocess.run([*walk, "--count", str(puzzles), "--seed", str(seed), "--output", found], check=True)
-        subprocess.run([*build, "--from", found, "--output", str(hard)], check=True)
-    arrays = [datasets.load(hard / part).arrays() for part in datasets.PARTS if (hard / part).exists()]
-    return np.concatenate([each.puzzles for each in arrays]), np.concatenate([each.rating for each in arrays])
+    walk = [sys.executable, "-m", "train.hardening", "--most", "4", "--seed", str(seed)]
+    start = folder / "generated"
+    if not start.exists():
+        subprocess.run([*build, "200000", "--output", str(start)], check=True)
+    found = []
+    for least, initial, count in ((30, 10, 4 * puzzles), (60, 30, 4 * puzzles)):
+        file, hard = folder / f"{least}.txt", folder / f"hard-{least}"
+        if not hard.exists():
+            limits = ["--start", str(initial), "--least", str(least), "--count", str(count)]
+            subprocess.run([*walk, *limits, "--data", str(start), "--output", str(file)], check=True)
+            subprocess.run([*build, "--from", str(file), "--output", str(hard)], check=True)
+        found += [datasets.load(hard / part).arrays() for part in datasets.PARTS if (hard / part).exists()]
+        start = hard / "train"
+    return np.concatenate([each.puzzles for each in found]), np.concatenate([each.rating for each in found])
 
 
 def excluded(path: Path) -> list[int]:
@@ -73,7 +85,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         folder = args.work or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        hard, ratings = hardened(folder, args.seed, 6 * args.count)
+        hard, ratings = hardened(folder, args.seed, args.count)
     seen = {number for path in args.exclude for number in excluded(path)}
     rows: list[tuple[str, str]] = []
     for part in PARTS:
@@ -83,7 +95,7 @@ def main() -> int:
         else:
             low, high = part.puzzles
             pool = hard[(ratings >= low) & (ratings < high)]
-        pool = random.permutation(pool)[: 4 * wanted]
+        pool = random.permutation(pool)[:_POOL]
         chosen: list[np.ndarray] = []
         for puzzle, number in zip(pool, symmetry.solution_hashes(pool).tolist(), strict=True):
             if number not in seen and len(chosen) < wanted:

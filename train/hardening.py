@@ -4,7 +4,8 @@
 
 Random puzzles are rarely hard, but puzzles near a hard one, with one or two clues exchanged, are hard far more often. A
 search walks from each of the hardest puzzles of data sets to neighbours that are about as hard or harder, and collects
-all puzzles above a rating. ``jaxsudoku build --from FILE --exclude FILE`` makes a data set of them.
+puzzles above a rating, at most ``--most`` near each start, with its solution. ``jaxsudoku build --from FILE
+--exclude FILE`` makes a data set of them.
 """
 
 from __future__ import annotations
@@ -49,9 +50,14 @@ def neighbours(puzzles: np.ndarray, solutions: np.ndarray, random: np.random.Gen
 
 
 def harden(
-    puzzles: np.ndarray, solutions: np.ndarray, ratings: np.ndarray, least: float, seed: int = 0
+    puzzles: np.ndarray,
+    solutions: np.ndarray,
+    ratings: np.ndarray,
+    least: float,
+    seed: int = 0,
+    most: int = sys.maxsize,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Walks endlessly from puzzles to their neighbours.
+    """Walks from puzzles to their neighbours, until enough are found near each.
 
     Args:
       puzzles: uint8[N, cells] with one solution each; each is the start of a walk.
@@ -59,15 +65,18 @@ def harden(
       ratings: float32[N], as from ``jaxsudoku.rate``.
       least: minimum rating of collected puzzles.
       seed: seed of all randomness.
+      most: maximum number of puzzles to find near each start.
 
     Yields:
-      puzzles uint8[M, cells] with one solution and at least this rating, met in a step, and their ratings float32[M].
-      A puzzle may be met more than once.
+      puzzles uint8[M, cells] with one solution and at least this rating, found in a step, and their ratings float32[M].
     """
     random = np.random.default_rng(seed)
     puzzles, ratings = puzzles.copy(), ratings.copy()
+    number, seen = np.zeros(len(puzzles), np.int64), set[bytes]()
     for step in range(sys.maxsize):
-        row = random.permutation(len(puzzles))[:_BATCH]
+        row = random.permutation(np.flatnonzero(number < most))[:_BATCH]
+        if not len(row):
+            return
         near = neighbours(puzzles[row], solutions[row], random)
         unique = js.count_solutions(near) == 1
         row, near = row[unique], near[unique]
@@ -77,16 +86,23 @@ def harden(
         accepted = found >= _DOWN * ratings[row]
         puzzles[row[accepted]], ratings[row[accepted]] = near[accepted], found[accepted]
         hard = np.isfinite(found) & (found >= least)
+        for place in np.flatnonzero(hard).tolist():
+            hard[place] = (text := near[place].tobytes()) not in seen
+            seen.add(text)
+        number[row[hard]] += 1  # a start has one row
         yield near[hard], found[hard]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line; returns the exit status: 0, 1 if interrupted, 2 after a usage error."""
+    """Runs the command line; returns the exit status: 0, 1 if fewer puzzles were found, 2 after a usage error."""
     parser = argparse.ArgumentParser(prog="train.hardening", description="Collects hard 9x9 puzzles near given ones.")
     parser.add_argument("--data", action="append", required=True, metavar="FOLDER", help="data set with ratings")
     parser.add_argument("--start", type=float, default=10.0, help="minimum rating of initial puzzles")
     parser.add_argument("--least", type=float, default=20.0, help="minimum rating of collected puzzles")
     parser.add_argument("--count", type=int, default=100_000, help="number of puzzles")
+    parser.add_argument(
+        "--most", type=int, default=100, help="maximum number of puzzles near each initial one (default: 100)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of all randomness")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="file for the puzzles")
     args = parser.parse_args(argv)
@@ -109,18 +125,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     screen, meter = Screen(bar=True), Meter()
     screen.say(f"{len(puzzles):,} puzzles to start from")
-    collected: dict[bytes, None] = {}
+    collected: list[np.ndarray] = []
     screen.show(meter.line(0, args.count), now=True, task=True)
     try:
-        for found, _ in harden(puzzles, solutions, ratings, args.least, args.seed):
-            collected.update(dict.fromkeys(puzzle.tobytes() for puzzle in found))
+        for found, _ in harden(puzzles, solutions, ratings, args.least, args.seed, args.most):
+            collected.extend(found)
             screen.show(meter.line(min(len(collected), args.count), args.count), task=True)
             if len(collected) >= args.count:
                 break
+        else:
+            screen.say(f"{len(collected):,} puzzles: --most of them near every initial puzzle")
     except KeyboardInterrupt:  # the result of minutes of work
         screen.say(f"interrupted: {len(collected):,} puzzles are written")
     screen.clear()
-    lines = ("".join(map(str, puzzle)) for puzzle in list(collected)[: args.count])
+    lines = ("".join(map(str, puzzle.tolist())) for puzzle in collected[: args.count])
     write_file(args.output, "".join(f"{line}\n" for line in lines).encode())
     return int(len(collected) < args.count)
 

@@ -175,6 +175,8 @@ def run(request: Request, invocation: Invocation) -> int:
         plan = _plan(count, config) if isinstance(config, evaluation.EvaluateConfig) else _bare_plan(count, config)
         sampled = f"a sample of {count:,} of {counted(len(table.puzzles))} (--sample, --all): "
         screen.say((sampled if count < len(table.puzzles) else "") + plan)
+        if request.protocol == "bare" and (unknown := int((~table.solutions.any(axis=1)).sum())):
+            screen.say(f"{counted(unknown)} without a known solution: grids are checked by the rules of the board")
     clock = time.perf_counter()
     shared: dict[str, Any] = {"key": request.seed, "progress": evaluation.run.shown_on(screen)}
     report: Report | BareReport

@@ -151,9 +151,12 @@ def test_the_report_is_json_and_a_picture(puzzles, tmp_path):
 
 
 def test_the_command(tmp_path, capsys):
-    flags = ["evaluate", "4x4", "--protocol", "bare", "--limit", "3", "--quiet", "--json", str(tmp_path / "r.json")]
+    flags = ["evaluate", "4x4", "--protocol", "bare", "--limit", "3", "--json", str(tmp_path / "r.json")]
     assert main([*flags, "--iterations", "1,2", "--runs", "1,2"]) == 0
-    assert "alone: 3 puzzles on 4x4" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "alone: 3 puzzles on 4x4" in printed.out
+    assert "3 puzzles in at most 2 runs of up to 2 iterations" in printed.err
+    assert "3 puzzles without a known solution: grids are checked by the rules of the board" in printed.err
     report = json.loads((tmp_path / "r.json").read_text())
     assert [(each["iterations"], each["runs"]) for each in report["scores"]] == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert report["about"]["network"] == "cube"

@@ -61,3 +61,7 @@ def test_a_walk_collects_hard_puzzles(tmp_path, capfd, optimised):
     walk = hardening.harden(arrays.puzzles, arrays.solutions, arrays.rating, 6.0)
     for found, ratings in itertools.islice(walk, 2):
         assert len(found) == len(ratings) and (ratings >= 6).all() and np.isfinite(ratings).all()
+    few = hardening.harden(arrays.puzzles, arrays.solutions, arrays.rating, 1.0, most=2)
+    found = np.concatenate([puzzles for puzzles, _ in itertools.islice(few, 6)])
+    there = (found[:, None] == 0) | (found[:, None] == arrays.solutions)  # the solutions are all different
+    assert there.all(axis=2).sum(axis=0).max() == 2 and len(np.unique(found, axis=0)) == len(found)
