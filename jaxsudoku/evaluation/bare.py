@@ -25,20 +25,18 @@ from jaxsudoku.core.board import Board
 from jaxsudoku.core.grid import is_solved
 from jaxsudoku.core.planes import grids_to_cubes
 from jaxsudoku.engine.batches import Engine
-from jaxsudoku.engine.inputs import as_marked
 from jaxsudoku.engine.kernels import Limits, PuzzleItems
 from jaxsudoku.io import Errors
-from jaxsudoku.networks import Network, as_network, check_network, for_board
+from jaxsudoku.networks import Network
 from jaxsudoku.networks.base import Halt, noisy
 from jaxsudoku.networks.layers import MOST_TURNS
-from jaxsudoku.networks.registry import same_houses
 from jaxsudoku.runtime import alarms, cache
 from jaxsudoku.runtime.operations import select
 from jaxsudoku.runtime.settings import MOST, Config, NonNegative, Positive, whole_number
 from jaxsudoku.runtime.terminal.progress import shown
 
 from .report import aligned, interval_of, share_text
-from .run import Progress, count_solutions, drawn, shown_on
+from .run import Progress, count_solutions, drawn, fitted, shown_on
 
 #: Boards in a batch on a CPU, whose memory of matrix products is kept until a batch ends.
 _CPU_BATCH = 32
@@ -244,20 +242,12 @@ def evaluate_bare(
         of its range; puzzles with constraints of their own; or no puzzle with a solution.
     """
     config = dataclasses.replace(config or BareConfig(), **options)
-    network = as_network(network, board)
-    marked = as_marked(puzzles, board or network.board, errors)
-    grids, board = marked.grids, marked.board
-    if not same_houses(board, network.board):
-        raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
-    network = for_board(network, board)
-    check_network(network)
+    network, board, grids, good = fitted(network, puzzles, board, errors)
     if not network.apply.iterations:
         raise ValueError(f"the bare protocol is for networks with iterations; {network.name} has none")
-    if grids.ndim != 2:
-        raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
     config = dataclasses.replace(config, iterations=config.iterations or (network.apply.iterations,))
-    malformed = {} if marked.good.all() else {"malformed": int((~marked.good).sum())}
-    grids = grids[marked.good]
+    malformed = {} if good.all() else {"malformed": int((~good).sum())}
+    grids = grids[good]
     with shown(progress, shown_on) as report:
         counted, left_out = count_solutions(board, grids, lambda done, count: report("solving", done, count))
         kept = counted.counts > 0

@@ -137,15 +137,7 @@ def evaluate(
       TypeError: a network that is no ``Network``, name or path, as when the puzzles come first; an unknown option.
     """
     config = dataclasses.replace(config or EvaluateConfig(), **options)
-    network = as_network(network, board)
-    marked = as_marked(puzzles, board or network.board, errors)
-    grids, board = marked.grids, marked.board
-    if not same_houses(board, network.board):
-        raise ValueError(f"a network for {network.board} can't be evaluated on {board}")
-    network = for_board(network, board)
-    check_network(network)
-    if grids.ndim != 2:
-        raise ValueError(f"puzzles of shape {grids.shape}; they must be [N, {board.cells}]")
+    network, board, grids, good = fitted(network, puzzles, board, errors)
     given = None if solutions is None else as_marked(solutions, board, errors).grids
     if given is not None:
         _check_shape("solutions", given, grids, grids.shape)
@@ -159,10 +151,10 @@ def evaluate(
         if (np.isinf(values) | (values < (0 if name == "rating" else -np.inf))).any():
             raise ValueError(f"{name} holds infinite or negative values; NaN stands for an unknown one")
 
-    malformed = {} if marked.good.all() else {"malformed": int((~marked.good).sum())}
+    malformed = {} if good.all() else {"malformed": int((~good).sum())}
     if malformed:
-        grids, given = grids[marked.good], None if given is None else given[marked.good]
-        measures = {name: values[marked.good] for name, values in measures.items()}
+        grids, given = grids[good], None if given is None else given[good]
+        measures = {name: values[good] for name, values in measures.items()}
     with shown(progress, shown_on) as report:
         truth = find_solutions(board, grids, given, lambda done, count: report("solving", done, count))
         if not truth.kept.any():
@@ -183,6 +175,35 @@ def evaluate(
             left_out={**malformed, **truth.left_out},
             levels={rules: levels.evaluate(rules) for rules in config.rules},
         )
+
+
+class Fitted(NamedTuple):
+    """A network and puzzles of one board.
+
+    Attributes:
+      network: the network, for the board.
+      board: the board.
+      grids: uint8[N, cells].
+      good: bool[N], False for malformed puzzles.
+    """
+
+    network: Network
+    board: Board
+    grids: np.ndarray
+    good: np.ndarray
+
+
+def fitted(network: Network | str | os.PathLike[str], puzzles: Any, board: Board | None, errors: Errors) -> Fitted:
+    """A network and puzzles, and the board of both; arguments and errors as for ``evaluate``."""
+    network = as_network(network, board)
+    marked = as_marked(puzzles, board or network.board, errors)
+    if not same_houses(marked.board, network.board):
+        raise ValueError(f"a network for {network.board} can't be evaluated on {marked.board}")
+    network = for_board(network, marked.board)
+    check_network(network)
+    if marked.grids.ndim != 2:
+        raise ValueError(f"puzzles of shape {marked.grids.shape}; they must be [N, {marked.board.cells}]")
+    return Fitted(network, marked.board, marked.grids, marked.good)
 
 
 def _check_shape(name: str, array: np.ndarray, puzzles: np.ndarray, shape: tuple[int, ...]) -> None:
