@@ -66,7 +66,7 @@ def bare(network: Any, puzzles: np.ndarray, board: Any, args: argparse.Namespace
     found = evaluate_bare(
         network, puzzles, board, iterations=tuple(args.bare), runs=tuple(args.runs), sample=None, **options
     )
-    common = {"puzzles": found.puzzles, "several": found.several, "noise": found.noise, **found.about}
+    common = {"puzzles": found.puzzles, "several": found.several, "noise": found.noise, "seconds": found.seconds}
     return [
         {"by": f"bare: {score.iterations:,} x {score.runs:,}", "solved": score.boards, "spent": score.spent} | common
         for score in found.scores

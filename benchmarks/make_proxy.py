@@ -61,10 +61,10 @@ def hardened(folder: Path, seed: int, puzzles: int) -> tuple[np.ndarray, np.ndar
     if not start.exists():
         subprocess.run([*build, "200000", "--output", str(start)], check=True)
     found = []
-    for least, initial, count in ((30, 10, 4 * puzzles), (60, 30, 4 * puzzles)):
+    for least, initial in ((30, 10), (60, 30)):
         file, hard = folder / f"{least}.txt", folder / f"hard-{least}"
         if not hard.exists():
-            limits = ["--start", str(initial), "--least", str(least), "--count", str(count)]
+            limits = ["--start", str(initial), "--least", str(least), "--count", str(4 * puzzles)]
             subprocess.run([*walk, *limits, "--data", str(start), "--output", str(file)], check=True)
             subprocess.run([*build, "--from", str(file), "--output", str(hard)], check=True)
         found += [datasets.load(hard / part).arrays() for part in datasets.PARTS if (hard / part).exists()]
@@ -75,7 +75,8 @@ def hardened(folder: Path, seed: int, puzzles: int) -> tuple[np.ndarray, np.ndar
 def excluded(path: Path) -> list[int]:
     """Hashes of the solutions of a file of puzzles, or of a data set's, up to symmetry."""
     if path.is_dir():
-        return symmetry.hashes(symmetry.canonical(datasets.load(path).arrays().solutions)).tolist()
+        arrays = datasets.load(path).arrays()
+        return symmetry.solution_hashes(arrays.puzzles, arrays.solutions).tolist()
     return symmetry.solution_hashes(js.io.read_puzzles(path)).tolist()
 
 

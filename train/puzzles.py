@@ -13,8 +13,9 @@ from jax import Array
 from jax.sharding import Mesh
 
 import jaxsudoku as js
-from jaxsudoku import datasets, networks, symmetry
+from jaxsudoku import datasets, networks
 from jaxsudoku.datasets import Batch, Dataset
+from jaxsudoku.datasets.builder import excluded_hashes, is_excluded
 from jaxsudoku.runtime.terminal.progress import Meter, Screen
 
 from .devices import own_rows, placed_rows
@@ -90,7 +91,7 @@ def open_data(
     if data.datasets:
         named = {name: datasets.load(name) for name in data.datasets}
         if excluded:
-            _check_apart(named, np.concatenate(excluded))
+            _check_apart(named, excluded_hashes(np.concatenate(excluded), board))
         processes.exchange("data")
         return list(named.values())
     meter = Meter()
@@ -110,14 +111,12 @@ def open_data(
     return [dataset]
 
 
-def _check_apart(named: Mapping[str, Dataset], excluded: np.ndarray) -> None:
-    """Raises ValueError if solutions of data sets are equivalent to those of the excluded puzzles uint8[N, cells]."""
-    tested = np.unique(symmetry.solution_hashes(excluded))
+def _check_apart(named: Mapping[str, Dataset], hashes: np.ndarray) -> None:
+    """Raises ValueError if solutions of data sets have the hashes uint64[k] of excluded solutions."""
     for name, dataset in named.items():
-        found = symmetry.hashes(symmetry.canonical(dataset.arrays().solutions))
-        if number := int(np.isin(found, tested).sum()):
+        if number := int(is_excluded(dataset.arrays().solutions, hashes).sum()):
             raise ValueError(
-                f"{name}: {number:,} of {len(found):,} solutions are equivalent to those of held-out or excluded "
+                f"{name}: {number:,} of {len(dataset):,} solutions are equivalent to those of held-out or excluded "
                 "puzzles; build the data set with --exclude"
             )
 

@@ -175,7 +175,7 @@ def run(request: Request, invocation: Invocation) -> int:
         plan = _plan(count, config) if isinstance(config, evaluation.EvaluateConfig) else _bare_plan(count, config)
         sampled = f"a sample of {count:,} of {counted(len(table.puzzles))} (--sample, --all): "
         screen.say((sampled if count < len(table.puzzles) else "") + plan)
-        if request.protocol == "bare" and (unknown := int((~table.solutions.any(axis=1)).sum())):
+        if bare and (unknown := int((~table.solutions.any(axis=1)).sum())):
             screen.say(f"{counted(unknown)} without a known solution: grids are checked by the rules of the board")
     clock = time.perf_counter()
     shared: dict[str, Any] = {"key": request.seed, "progress": evaluation.run.shown_on(screen)}
@@ -200,7 +200,6 @@ def run(request: Request, invocation: Invocation) -> int:
         startup_seconds=clock - invocation.began,
         seconds=seconds,
     )
-    about |= report.about
     report = dataclasses.replace(report, about=about, left_out={**table.left_out, **report.left_out})
     with invocation.signals.held():
         _put(report, request.json, request.plot)
@@ -227,13 +226,14 @@ def _check_protocol(request: Request, bare: bool) -> None:
     """Raises UsageError for flags of the other protocol."""
     others: dict[str, Any]
     if bare:
-        others = {"--rules": request.rules, "--positions": request.positions, "--no-iterative": not request.iterative}
+        others = {"--rules": request.rules, "--positions": request.positions is not None}
+        others["--no-iterative"] = not request.iterative
         reason = "without rules, and measures no value"
     else:
         others = {"--runs": request.runs, "--noise": request.noise is not None}
         others["--iterations N,N"] = len(request.iterations) > 1
         reason = "in one run"
-    if wrong := [name for name, given in others.items() if given or (given == 0 and name == "--positions")]:
+    if wrong := [name for name, given in others.items() if given]:
         raise UsageError(f"{' and '.join(wrong)} with --protocol {request.protocol}, which evaluates {reason}")
 
 

@@ -36,7 +36,7 @@ from jaxsudoku.runtime.settings import MOST, Config, NonNegative, Positive, whol
 from jaxsudoku.runtime.terminal.progress import shown
 
 from .report import aligned, interval_of, share_text
-from .run import Progress, count_solutions, drawn, fitted, shown_on
+from .run import EvaluateConfig, Progress, count_solutions, drawn, fitted, shown_on
 
 #: Boards in a batch on a CPU, whose memory of matrix products is kept until a batch ends.
 _CPU_BATCH = 32
@@ -59,7 +59,7 @@ class BareConfig(Config):
     runs: tuple[int, ...] = (1,)
     noise: NonNegative = 0.1
     every: Positive = 8
-    sample: Positive | None = 200
+    sample: Positive | None = EvaluateConfig.sample
     batch_size: Positive | None = None
 
     def __post_init__(self) -> None:
@@ -110,8 +110,9 @@ class BareReport:
       left_out: number of other puzzles, by the reason.
       noise: the noise of later runs.
       scores: the scores, by iterations and runs.
-      about: further facts, as JSON has them.
       drawn_from: number of puzzles from which these were drawn.
+      seconds: seconds of the runs, compilation included.
+      about: further facts, as JSON has them.
     """
 
     network: str
@@ -124,6 +125,7 @@ class BareReport:
     noise: float
     scores: tuple[BareScore, ...]
     drawn_from: int
+    seconds: float
     about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -150,7 +152,8 @@ class BareReport:
 
 @dataclasses.dataclass(frozen=True)
 class BareKernel(PuzzleItems):
-    """A ``kernels.Kernel`` of one run; shared arguments are the run's number, the marks to reach, and the network.
+    """A ``kernels.Kernel`` of one run; shared arguments are the run's number, that of its last mark (a number of
+    iterations at which grids are read), and the network.
 
     Results are whether the grid is right after each number of iterations, bool[B, marks], and the last grid, uint8[B,
     cells]. Later runs end at a right grid.
@@ -271,7 +274,7 @@ def evaluate_bare(
         noise=config.noise,
         scores=tuple(_scores(config, first, exact, cells)),
         drawn_from=int(kept.sum()),
-        about={"seconds": seconds},
+        seconds=seconds,
     )
 
 

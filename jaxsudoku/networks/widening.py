@@ -125,10 +125,8 @@ def balanced(params: Params, config: CubeConfig) -> Params:
 
     def scaled(values: Any, by: Any) -> Any:
         if isinstance(values, dict):
-            return {
-                name: scaled(value, by.get(name, {}) if isinstance(by, dict) else by) for name, value in values.items()
-            }
-        return values if isinstance(by, dict) else values * by
+            return {name: scaled(value, by[name]) if name in by else value for name, value in values.items()}
+        return values * by
 
     found: Params = scaled(params, factors)
     return found
