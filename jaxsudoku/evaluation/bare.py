@@ -180,19 +180,20 @@ class BareKernel(PuzzleItems):
         cubes = grids_to_cubes(puzzles, board)
         key = jax.random.fold_in(jax.random.fold_in(key, number), run)
 
-        def segment(state: tuple[Any, Array, Array]) -> tuple[Any, Array, Array]:
-            carry, done, over = state
-            noise = jnp.where((run > 0) & (done > 0), config.noise, 0.0)
-            carry = noisy(carry, noise, jax.random.fold_in(key, done))
-            most: Any = jnp.minimum(config.every, marks[(marks <= done).sum()] - done)
-            seen = cubes & ~over[:, None, None]  # a network may be faster on empty boards
-            _, carry, _ = network.apply.resume(network.params, seen, carry, None, Halt(most))
-            return carry, done + most, over
-
         def until(state: tuple[Array, Any, Array, Array, Array]) -> tuple[Array, Any, Array, Array, Array]:
             mark, carry, done, right, grids = state
             over = ~used | ((run > 0) & right.any(axis=1))
-            carry, done, _ = lax.while_loop(lambda now: now[1] < marks[mark], segment, (carry, done, over))
+            seen = cubes & ~over[:, None, None]  # a network may be faster on empty boards
+
+            def segment(now: tuple[Any, Array]) -> tuple[Any, Array]:
+                carry, done = now
+                noise = jnp.where((run > 0) & (done > 0), config.noise, 0.0)
+                carry = noisy(carry, noise, jax.random.fold_in(key, done))
+                most: Any = jnp.minimum(config.every, marks[mark] - done)
+                _, carry, _ = network.apply.resume(network.params, seen, carry, None, Halt(most))
+                return carry, done + most
+
+            carry, done = lax.while_loop(lambda now: now[1] < marks[mark], segment, (carry, done))
             policy = network.apply.readout(network.params, cubes, carry).policy
             filled = policy.argmax(axis=1).astype(jnp.uint8) + 1
             grids = select(over, grids, filled)
