@@ -30,6 +30,16 @@ _DECODED = {
     "2026-11-30-one-core-decoding-se11-jax0.12.json": {"hardest_se11": "hardest, rated 11 or more"},
 }
 
+#: The bare protocol: the file, and the names of its sets in the chart, with the place of each name.
+_ALONE = "2026-11-30-one-core-alone-jax0.10.json"
+_ALONE_SETS = {
+    "minimal": ("unbiased minimal", "blue", 100, 0.72),
+    "proxy": ("proxy of Sudoku-Extreme", "green", 100, 0.62),
+    "se11": ("SE 11 or more", "orange", 160, 0.2),
+}
+#: What authors say of Sudoku-Extreme, by iterations or steps, with the number of parameters. Nothing was measured here.
+_PUBLISHED = (("chenglou, 0.8M", ((16, 0.818), (1024, 0.989))), ("SE-RRM, 2M", ((16, 0.937), (128, 0.9884))))
+
 Point = tuple[float, float]
 
 
@@ -177,3 +187,34 @@ def accuracy() -> str:
 
     title = "The share of three sets of puzzles that the shipped network solves, by its calls for a puzzle"
     return picture(870, 440, title, *parts())
+
+
+def alone() -> str:
+    """The share of boards that ``cube-bare`` fills right by itself, by iterations and by seconds."""
+    reports = _read(_ALONE)
+    shares = [(share / 100, f"{share}%") for share in range(0, 101, 20)]
+    looks = Axes(70, 62, 350, 320, (16, 1024), (0, 1), (True, False))
+    clock = Axes(500, 62, 350, 320, (0.003, 1), (0, 1), (True, False))
+
+    def parts() -> Iterator[str]:
+        yield label(245, 26, "one run of so many iterations", 16)
+        yield from looks.frame([(2.0**power, f"{2**power:,}") for power in (4, 6, 8, 10)], shares)
+        yield label(245, 422, "iterations", 14)
+        yield label(675, 26, "until a grid is right", 16)
+        yield from clock.frame([(10.0**power, f"{10.0**power:g} s") for power in range(-2, 1)], shares)
+        yield label(675, 422, "mean seconds for a puzzle on one core", 14)
+        for author, points in _PUBLISHED:
+            yield from looks.curve(points, "muted")
+            x, y = points[-1]
+            yield label(looks.x(x) - 4, looks.y(y) - 12, author, 12, "end", "muted")
+        for name, (text, colour, x, y) in _ALONE_SETS.items():
+            report = reports[name]
+            pace = report["seconds"] / report["puzzles"] / report["scores"][-1]["iterations"]  # seconds an iteration
+            yield from looks.curve([(score["iterations"], score["boards"]) for score in report["scores"]], colour)
+            yield label(looks.x(x), looks.y(y), text, 13, "start", f"{colour} strong")
+            yield from clock.curve([(score["spent"] * pace, score["checked"]) for score in report["scores"]], colour)
+        text = "Grey: what the authors say of Sudoku-Extreme, which was not at hand. SE: Sudoku Explainer's rating."
+        yield label(70, 446, text, 12, "start", "muted")
+
+    title = "The share of boards that the network fills right alone, by its iterations, and by seconds for a puzzle"
+    return picture(870, 462, title, *parts())

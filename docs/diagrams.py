@@ -241,6 +241,7 @@ DIAGRAMS |= {
     "steps": functools.partial(steps, 1, "naked-pair"),
     "throughput": charts.throughput,
     "accuracy": charts.accuracy,
+    "alone": charts.alone,
 }
 DIAGRAMS |= {name: functools.partial(variant, call) for name, call in variants()}
 

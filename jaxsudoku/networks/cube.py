@@ -23,21 +23,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
+from jax.ad_checkpoint import checkpoint_name
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.runtime.operations import fence
+from jaxsudoku.runtime.operations import cpu_fence, fence
 from jaxsudoku.runtime.settings import Config, NonNegative, Range
 
 from .base import ABSENT, Halt, NetworkModule, Outputs
 from .conflicts import conflicts_of
 from .groups import CELL, LINE, REGION, GroupKind, Groups, cube_shape, families_of
-from .layers import MOST_WIDTH, Dtype, Turns, Width, linear, maximum
+from .layers import MOST_WIDTH, STORED, Dtype, Turns, Width, linear, maximum
 from .packed import Family, Packing, maximum_by_index, pack
 
 #: Bound on the scores of shares, so that their exponentials stay finite.
@@ -120,14 +121,14 @@ class CubeNet(NetworkModule):
 
     def _unroll_all(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
         families = self._families()
-        step = jax.checkpoint(lambda features, seen: self._step(features, seen, families))
 
-        def body(features: Array, _: None) -> tuple[Array, Outputs]:
-            features = step(features, seen)
-            return features, self._outputs(features, seen)
+        @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(STORED))
+        def body(features: Array, _: None) -> tuple[Array, Outputs]:  # outputs before the step: it stores one array
+            return self._step(features, seen, families), self._outputs(features, seen)
 
         features, outputs = lax.scan(body, features, None, length=self.config.iterations)
-        return outputs, features
+        last = self._outputs(features, seen)
+        return jax.tree.map(lambda each, end: jnp.concatenate([each[1:], end[None]]), outputs, last), features
 
     def _unroll_open(self, features: Array, seen: Array) -> tuple[Outputs, Array]:
         batch, seen = seen.shape[-2], _rows(seen)
@@ -274,31 +275,39 @@ class CubeNet(NetworkModule):
     def _step(self, features: Array, seen: Array, families: Sequence[tuple[int, Groups]]) -> Array:
         """The features after one more iteration, of the whole cube or of packed rows, with groups ``families``."""
         dtype = jnp.dtype(self.config.dtype)
-        present = seen[..., :1].astype(dtype)
-        normed = fence(self.norm(features).astype(dtype))
-        message = jax.nn.relu(self.send(normed) + self.inject(seen) + self.bias[...].astype(dtype))
-        message = fence(message * present)
+        kinds = [(self.kinds[number], groups) for number, groups in families]
+        present, single = (seen[..., number, None].astype(dtype) for number in (0, 1))
+        inverse = _inverse_rms(features)
+        normed = cpu_fence((features * inverse).astype(dtype))
+        scale = self.norm.scale[...][:, None]
+        sent = product(normed, scale * self.send.kernel[...])
+        of_open, of_single = self.inject.kernel[...]
+        message = sent + (of_open + self.bias[...]).astype(dtype) + single * of_single.astype(dtype)
+        message = fence(jax.nn.relu(message) * present)
+        parts, kernels = [message], [self.keep.kernel[...]]
         if self.config.shares:
-            score = jnp.clip(self.score(normed), -_SCORES, _SCORES)
-            score = fence(jnp.exp(score) * present)  # [*cube, B, shares]
-        received = self.keep(message)
-        for number, groups in families:
-            kind = self.kinds[number]
+            score = jnp.clip(product(normed, scale * self.score.kernel[...]), -_SCORES, _SCORES)
+            score = fence(jnp.exp(score) * present)
+            parts += [kind.shares(groups, score) for kind, groups in kinds]
+            kernels += [kind.from_shares.kernel[...] for kind, _ in kinds]
+        received = product(fence(jnp.concatenate(parts, axis=-1)), jnp.concatenate(kernels))
+        received += cast(nnx.Param[Array], self.keep.bias)[...].astype(dtype)
+        for kind, groups in kinds:
             received += kind.answers(groups, message)
-            if self.config.shares:
-                received += kind.shares(groups, score)
-        change = self.update(fence(jax.nn.relu(received)))
+        change = product(fence(jax.nn.relu(received)), self.update.kernel[...])
         if self.config.bound:
-            features = features * jnp.minimum(1, self.config.bound * _inverse_rms(features))
+            features = features * jnp.minimum(1, self.config.bound * inverse)
         return features + change.astype(jnp.float32)
 
     def _outputs(self, features: Array, seen: Array) -> Outputs:
+        """The policy and the value; written so that accelerators store nothing as large as the features."""
         is_open = seen[..., :1]
-        normed = self.final_norm(features) * is_open
-        policy = self.policy(normed).reshape(self.board.side, self.board.cells, -1)  # [side, cells, B]
-        cube = tuple(range(normed.ndim - 2))
-        mean = normed.sum(cube) / jnp.maximum(is_open.sum(cube), 1)  # [B, width]
-        return Outputs(policy.transpose(2, 0, 1), self._value(mean, maximum(normed, cube)))
+        inverse, scale = _inverse_rms(features) * is_open, self.final_norm.scale[...]
+        policy = (features * (scale * self.policy.kernel[:, 0])).sum(axis=-1, keepdims=True) * inverse
+        policy = policy.reshape(self.board.side, self.board.cells, -1)  # [side, cells, B]
+        cube = tuple(range(features.ndim - 2))
+        mean = scale * (features * inverse).sum(cube) / jnp.maximum(is_open.sum(cube), 1)  # [B, width]
+        return Outputs(policy.transpose(2, 0, 1), self._value(mean, maximum(features * inverse * scale, cube)))
 
     def _row_outputs(self, rows: Array, seen: Array, lane: Array, batch: int) -> Outputs:
         """The policy [N] of rows [N, width] of the boards ``lane`` [N], and the value [B], as from ``_outputs``."""
@@ -312,9 +321,32 @@ class CubeNet(NetworkModule):
 
     def _value(self, mean: Array, most: Array) -> Array:
         """The value [B] of the mean and the maximum of the open candidates' features, [B, width]."""
-        pooled = jnp.concatenate([mean, most], axis=-1)
+        pooled = checkpoint_name(jnp.concatenate([mean, most], axis=-1), STORED)
         value: Array = self.value(jax.nn.relu(self.value_hidden(pooled)))[:, 0]
         return value
+
+
+@jax.custom_vjp
+def product(x: Array, kernel: Array) -> Array:
+    """Features [..., n] times a kernel float32[n, m], in the dtype of the features.
+
+    The kernel's gradient is computed for each candidate of all boards, and then summed: for all candidates at once XLA
+    would first copy their features, to pad them.
+    """
+    return x @ kernel.astype(x.dtype)
+
+
+def _product_forward(x: Array, kernel: Array) -> tuple[Array, tuple[Array, Array]]:
+    return product(x, kernel), (x, kernel)
+
+
+def _product_backward(saved: tuple[Array, Array], change: Array) -> tuple[Array, Array]:
+    x, kernel = saved
+    parts = jnp.einsum("...bn,...bm->...nm", x, change, preferred_element_type=jnp.float32)
+    return change @ kernel.astype(x.dtype).T, parts.sum(axis=tuple(range(x.ndim - 2)))
+
+
+product.defvjp(_product_forward, _product_backward)
 
 
 def _iterated(
@@ -365,7 +397,7 @@ class RMSNorm(nnx.Module):
 
 
 def _inverse_rms(x: Array) -> Array:
-    return lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6)
+    return checkpoint_name(lax.rsqrt(jnp.mean(x * x, axis=-1, keepdims=True) + 1e-6), STORED)
 
 
 def _rows(x: Array) -> Array:

@@ -70,9 +70,8 @@ class GroupKind(nnx.Module):
         return groups.spread(fence(self.from_hidden(hidden)))
 
     def shares(self, groups: Groups, score: Array) -> Array:
-        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups, as [*cube, B, hidden]."""
-        share = score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, score.dtype))))
-        return self.from_shares(fence(share))
+        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups."""
+        return score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, score.dtype))))
 
 
 def families_of(board: Board, conflicts: bool) -> list[tuple[int, Groups]]:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 from jax import Array, lax
+from jax.ad_checkpoint import checkpoint_name
 from jax.typing import DTypeLike
 
 from jaxsudoku.runtime.settings import Range
@@ -18,6 +19,9 @@ from .convolution import SizedConvolution
 
 #: Dtypes of the computation; parameters are always float32.
 Dtype = Literal["float32", "bfloat16"]
+
+#: Name of small values that training stores where it computes larger ones again.
+STORED = "stored"
 
 #: Limits of sizes, larger than any trained network; a card with larger ones is refused before anything is allocated.
 #: Computing the shapes of this many layers takes twenty seconds, a time that grows quadratically.
@@ -59,7 +63,8 @@ def _maximum_jvp(
     (x,), (change,) = primals, tangents
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     flat = x.transpose(*kept, *axes).reshape(*(x.shape[axis] for axis in kept), -1)
-    first = flat.argmax(axis=-1, keepdims=True) == lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1)
+    place = checkpoint_name(flat.argmax(axis=-1, keepdims=True), STORED)
+    first = place == lax.broadcasted_iota(jnp.int32, flat.shape, flat.ndim - 1)
     moved = jnp.where(first, change.transpose(*kept, *axes).reshape(flat.shape), 0).sum(axis=-1)
     out = maximum(x, axes, keepdims)
     return out, moved.reshape(out.shape)

@@ -243,7 +243,7 @@ def test_open_candidates_alone_give_the_same(request, monkeypatch):
     request.getfixturevalue("all_candidates")
     every = jax.jit(lambda params: run(params))(network.params)
     for one, other in zip(jax.tree.leaves(few), jax.tree.leaves(every), strict=True):
-        np.testing.assert_allclose(one, other, atol=2e-5 * max(1, np.abs(other)[np.abs(other) < 1e8].max()), rtol=0)
+        np.testing.assert_allclose(one, other, atol=5e-5 * max(1, np.abs(other)[np.abs(other) < 1e8].max()), rtol=0)
 
 
 def as_carry(board, seen):

@@ -107,7 +107,7 @@ def test_the_page_of_variants_shows_every_symbol(diagrams):
 @pytest.mark.parametrize(
     "name",
     [
-        *("planes", "folding", "stack", "groups", "throughput", "accuracy"),
+        *("planes", "folding", "stack", "groups", "throughput", "accuracy", "alone"),
         *("variants/killer", "variants/anti-knight", "variants/x-sum", "variants/windoku"),
     ],
 )
