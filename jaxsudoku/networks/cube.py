@@ -384,10 +384,7 @@ def _iterated(
 
 
 class RMSNorm(nnx.Module):
-    """RMS normalisation with learned scales: ``nnx.RMSNorm`` with the two products in another order.
-
-    Over 64 iterations the other rounding would grow until it changes the outputs of trained weights visibly.
-    """
+    """RMS normalisation with learned scales. An iteration multiplies them into the kernels that follow instead."""
 
     def __init__(self, width: int) -> None:
         self.scale = nnx.Param(jnp.ones(width, jnp.float32))

@@ -70,7 +70,7 @@ class GroupKind(nnx.Module):
         return groups.spread(fence(self.from_hidden(hidden)))
 
     def shares(self, groups: Groups, score: Array) -> Array:
-        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups."""
+        """The shares of candidates: softmaxes of scores [*cube, B, shares] within groups; ``from_shares`` is next."""
         return score * groups.spread(fence(1 / (groups.sum(score) + jnp.asarray(1e-3, score.dtype))))
 
 
