@@ -124,12 +124,11 @@ plt.show()
 # ## A search tree
 #
 # A node is a position after the rules, and a move is a digit of one cell. The search fills one of the cells with fewest
-# candidates: the one that the network is least sure of. On hard puzzles after singles this choice needs fewest
-# iterations ([table](../benchmarks/results/tree-search.md#which-cell)). A move to a position that the rules refute is
-# not tried again. A position without moves left is refuted as well; this proof is propagated to the root. One search is
-# made for every puzzle. The drawing shows the tree with most refuted nodes among the searches that find the solution.
-# The bluer a node, the higher the probability of a solution, by the network. Refuted nodes are crossed out, the
-# solution has a green ring.
+# candidates: the one that the network is least sure of. A move to a position that the rules refute is not tried again.
+# A position without moves left is refuted as well; this proof is propagated to the root. One search is made for every
+# puzzle. The drawing shows the tree with most refuted nodes among the searches that find the solution. The bluer a
+# node, the higher the probability of a solution, by the network. Refuted nodes are crossed out, the solution has a
+# green ring.
 
 # %%
 plain = {"complete": False, "sure": 1.0}  # every position has all iterations of the network, and is left at that

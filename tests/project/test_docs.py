@@ -100,19 +100,32 @@ def test_a_wrong_output_is_found(capsys):
     assert run_command("echo one; echo two >&2", capsys) == "one\ntwo\n"
 
 
-def test_links_between_pages_lead_to_files():
-    """Of all Markdown in the checkout; the site checks them too, and headings within pages."""
+def headings(page: Path) -> set[str]:
+    """The anchors of a Markdown page's headings, as GitHub and the site make them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", name.lower()).strip().replace(" ", "-") for name in names}
+
+
+def test_links_between_pages_lead_to_files_and_headings():
+    """Of all Markdown in the checkout, and of the notebooks' sources."""
     broken = []
     checkout = (ROOT / ".git").exists()
-    for page in [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]:
+    pages = [*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "benchmarks").rglob("*.md")]
+    for page in [*pages, *(ROOT / "notebooks").glob("*.py")]:
         text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+        if page.suffix == ".py":
+            text = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+        for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
             made = target.startswith("api/") or "/api/" in target  # written when the site is built
             raw = (
                 target.endswith((".json", ".json.gz", ".npz", ".safetensors")) and not checkout
             )  # they are in the checkout alone
-            if "://" not in target and not made and not raw and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)}: {target}")
+            if "://" in target or made or raw:
+                continue
+            other = page.parent / target if target else page
+            if not other.exists() or (heading and other.suffix == ".md" and heading not in headings(other)):
+                broken.append(f"{page.relative_to(ROOT)}: {target}#{heading}")
     assert not broken
 
 
