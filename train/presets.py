@@ -73,7 +73,7 @@ GPU_SHORT = dataclasses.replace(
     save_every=800,
 )
 
-#: The same for two cores: as ``cube-9x9`` was trained.
+#: The same for two cores: the first stage of ``cube-bare``.
 CPU_BARE = dataclasses.replace(
     GPU_SHORT,
     steps=24_000,
