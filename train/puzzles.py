@@ -93,7 +93,7 @@ def open_data(
         if excluded:
             _check_apart(named, excluded_hashes(np.concatenate(excluded), board))
         processes.exchange("data")
-        return list(named.values())
+        return [named[name] for name in data.datasets]
     meter = Meter()
     screen.say(f"generating {data.generate:,} puzzles in {folder}, unless they exist")
     dataset = datasets.build(

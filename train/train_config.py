@@ -90,8 +90,8 @@ class DataConfig(Config):
     """The puzzles for training and validation.
 
     Attributes:
-      datasets: folders of data sets, from which every step takes equal parts; without any, puzzles are generated in the
-        run's folder.
+      datasets: folders of data sets, from which every step takes equal parts; from one that is named twice, it takes
+        two parts. Without any, puzzles are generated in the run's folder.
       generate: number of puzzles to generate if no data sets are named.
       fewest_clues: minimum number of clues of generated puzzles; None for no bound.
       most_clues: maximum number of clues of generated puzzles; None for no bound. Without both bounds puzzles are

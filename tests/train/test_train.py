@@ -697,6 +697,8 @@ def test_a_data_set_that_meets_a_test_set_is_refused(tmp_path):
     data = DataConfig(datasets=(str(tmp_path / "set" / "train"),))
     with Processes() as processes:
         assert len(open_data(TrainConfig(data=data), nothing, tmp_path / "made", screen, processes)[0]) == 15
+        twice = dataclasses.replace(data, datasets=data.datasets * 2)
+        assert len(open_data(TrainConfig(data=twice), nothing, tmp_path / "made", screen, processes)) == 2
         refused = [(dataclasses.replace(data, exclude=(str(test),)), nothing), (data, puzzles[10:])]
         for settings, held_out in refused:
             with pytest.raises(ValueError, match="set/train: 5 of 15 solutions are equivalent to those of held-out"):
