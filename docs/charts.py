@@ -31,7 +31,7 @@ _DECODED = {
 }
 
 #: The bare protocol: the file, and the names of its sets in the chart, with the place of each name.
-_ALONE = "2026-11-30-one-core-alone-jax0.10.json"
+_ALONE = "2026-12-01-one-core-alone-jax0.10.json"
 _ALONE_SETS = {
     "minimal": ("unbiased minimal", "blue", 100, 0.72),
     "proxy": ("proxy of Sudoku-Extreme", "green", 100, 0.62),
