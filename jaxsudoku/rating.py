@@ -296,7 +296,7 @@ def _branches(
         limit=2,
         budget=BUDGET,
         restart=BUDGET if large else "never",
-        portfolio=False,
+        split=False,
         rules=_RULES,
         rounds=None if large else _ROUNDS,
         lanes=lanes,

@@ -42,8 +42,8 @@ def search(
 
     Pure; jit it with all arguments but the arrays static. Counts, statuses and unique solutions are independent of the
     batch. If there are several solutions, the one found first and ``iterations`` may depend on the other puzzles; so
-    may the nodes that a budget leaves out, as budgets are checked between steps. With restarts but no portfolio they
-    depend on the puzzle and its seed only.
+    may the nodes that a budget leaves out, as budgets are checked between steps. With restarts and ``split=False``
+    they depend on the puzzle and its seed only.
 
     Args:
       puzzles: uint8[N, cells], 0 = empty.

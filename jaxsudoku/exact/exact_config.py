@@ -43,8 +43,8 @@ class ExactConfig(SolverConfig):
       restart: nodes after which the search of a puzzle starts again, a fifth more each time, guided by the conflicts it
         has met; or never. None suits the board and its puzzles: never below 12x12, unless they have clues and at most
         two solutions are to be found.
-      portfolio: with restarts: lanes without a puzzle join the search of those that are left. If False, the search of a
-        puzzle is independent of the other puzzles.
+      split: with restarts: lanes without a puzzle take over parts of the searches of other lanes. If False, the search
+        of a puzzle is independent of the other puzzles.
       levels: with restarts: maximum depth of the search; a puzzle that needs more is left UNSOLVED. A search starts
         faster with fewer. None for as many as any puzzle needs.
       order: order of branching: fixed, or random by the key.
@@ -59,7 +59,7 @@ class ExactConfig(SolverConfig):
     rounds: Rounds | None = None
     budget: Positive | None = None
     restart: Positive | Literal["never"] | None = None
-    portfolio: bool = True
+    split: bool = True
     levels: Positive | None = None
     order: Literal["fixed", "random"] = "fixed"
     lanes: Words | None = None

@@ -10,8 +10,12 @@ Each lane searches one puzzle, with a stack of its own:
 4. a contradictory lane adds to the weights of its cells without candidates, and pops. After an allowance of nodes it
    restarts, with the weights learned so far and a larger allowance.
 
-A lane whose puzzle is decided takes the next puzzle. When none is left, it joins the search of an undecided puzzle,
-with the weights learned so far and another order of cells (a portfolio: the first search to end decides).
+An open lane branches on the cell of the last digit that was refuted, as long as that cell is open ("last conflict":
+Lecoutre, Sais, Tabary and Vidal, 2009).
+
+A lane whose puzzle is decided takes the next puzzle. When none is left, it takes over a part of another lane's search:
+the oldest entry of its stack, with the weights learned so far. So the lanes of a puzzle search disjoint parts, and the
+puzzle is decided when all of them have ended.
 
 A digit refuted at the bottom of the stack leads to no solution, so it is excluded from all later runs.
 """
@@ -32,6 +36,7 @@ from jaxsudoku.core.layouts import Masks
 from jaxsudoku.core.masks import (
     all_digits,
     cell_ones_and_twos,
+    count_digits,
     cubes_to_masks,
     grids_to_masks,
     mask_dtype,
@@ -62,12 +67,15 @@ class _Lanes(NamedTuple):
       filled: int32[L], the number of cells with a target.
       weights: float32[side, side, L].
       stack: unsigned[L, levels, limbs * cells], the candidates to go back to.
+      cells: int32[L, levels], the cell of each entry's digit.
       depth: int32[L], the height of the stack.
+      floor: int32[L], the entries at its bottom that other lanes have taken.
+      last: int32[L], the cell of the last digit that was refuted; -1 if none was.
       seed: uint32[L], the seed of the run.
       shuffled: bool[L], whether digits are tried in a random order.
       nodes: int32[L], nodes of the run.
       allowance: int32[L], nodes after which the run ends at the next contradiction.
-      solutions: int32[L], solutions that the run has found.
+      solutions: int32[L], solutions that the lane has found.
     """
 
     puzzle: Array
@@ -77,7 +85,10 @@ class _Lanes(NamedTuple):
     filled: Array
     weights: Array
     stack: Array
+    cells: Array
     depth: Array
+    floor: Array
+    last: Array
     seed: Array
     shuffled: Array
     nodes: Array
@@ -92,7 +103,7 @@ class _Found(NamedTuple):
       decided: bool[N], whether the search of the puzzle has ended.
       invalid: bool[N], whether its givens clash.
       spent: bool[N], whether it ended because the budget was spent, or the stack full.
-      solutions: int32[N], the maximum number of solutions found by one run.
+      solutions: int32[N], the number of solutions found.
       iterations: int32[N], nodes visited, by all lanes.
       grids: uint8[N, cells], the first solution.
     """
@@ -141,7 +152,10 @@ def search(
         filled=zeros,
         weights=jnp.ones(none.shape[1:], jnp.float32),
         stack=jnp.zeros((lanes, plan.config.levels, none.shape[0] * board.cells), dtype),
+        cells=jnp.zeros((lanes, plan.config.levels), jnp.int32),
         depth=zeros,
+        floor=zeros,
+        last=zeros - 1,
         seed=jnp.zeros(lanes, jnp.uint32),
         shuffled=jnp.zeros(lanes, bool),
         nodes=zeros,
@@ -165,54 +179,88 @@ def search(
 def _fill(
     plan: Plan, given: _Input, active: Array, searches: _Lanes, found: _Found, following: Array, number: Array
 ) -> tuple[_Lanes, _Found, Array]:
-    """Gives puzzles to free lanes, if enough are free: the ``following`` ones, then undecided ones (portfolio)."""
+    """Gives work to free lanes, if enough are free: the ``following`` puzzles, then parts of other lanes' searches."""
     size = found.decided.shape[0]
     free = found.decided.at[searches.puzzle].get(mode="fill", fill_value=True)
     count = free.sum(dtype=jnp.int32)
-    useful = (following < active) | plan.config.portfolio
-    enough = (count >= plan.lanes // _FREE) & useful
+    enough = count >= plan.lanes // _FREE
 
-    def fill(state: tuple[_Lanes, _Found, Array]) -> tuple[_Lanes, _Found, Array]:
-        searches, found, following = state
+    def fill(state: tuple[_Lanes, _Found]) -> tuple[_Lanes, _Found]:
+        searches, found = state
         rank = jnp.cumsum(free, dtype=jnp.int32) - 1
         puzzle = jnp.where(free, following + rank, searches.puzzle)
-        joining = free & (puzzle >= active)
-        after = jnp.minimum(following + count, active)
-        if plan.config.portfolio:
-            # the undecided puzzles in order; free lanes are distributed over them, with another start each time
-            undecided = ~found.decided & (jnp.arange(size, dtype=jnp.int32) < after)
-            place = jnp.where(undecided, jnp.cumsum(undecided, dtype=jnp.int32) - 1, size)
-            open_puzzles = jnp.full(size, size, jnp.int32).at[place].set(jnp.arange(size, dtype=jnp.int32), mode="drop")
-            dealt = (rank + number) % jnp.maximum(undecided.sum(dtype=jnp.int32), 1)
-            puzzle = jnp.where(joining, open_puzzles[dealt], puzzle)
-        else:
-            puzzle = jnp.where(joining, size, puzzle)
+        puzzle = jnp.where(puzzle < active, puzzle, size)
         taken = free & (puzzle < size)
-        fork = jnp.where(joining, number * plan.lanes + rank + 1, 0)
-        loaded, invalid = _load(plan, given, searches, puzzle, fork)
-        if plan.config.portfolio:
-            loaded = _forked(plan, searches, loaded, free, size)
+        loaded, invalid = _load(plan, given, searches, puzzle)
         wrong = jnp.where(taken & invalid, puzzle, size)
         found = found._replace(
             decided=found.decided.at[wrong].set(True, mode="drop"),
             invalid=found.invalid.at[wrong].set(True, mode="drop"),
         )
-        # the stack of a new search is empty, whatever it holds
-        changed = {
-            name: jnp.where(taken, value, getattr(searches, name))
-            for name, value in loaded._asdict().items()
-            if name != "stack"
-        }
-        return searches._replace(**changed)._replace(puzzle=puzzle), found, after
+        return _chosen(taken, loaded, searches)._replace(puzzle=puzzle), found
 
-    return lax.cond(enough, fill, lambda state: state, (searches, found, following))
+    def split(searches: _Lanes) -> _Lanes:
+        return _split(plan, searches, free, number)
+
+    searches, found = lax.cond(enough & (following < active), fill, lambda state: state, (searches, found))
+    if plan.config.split:
+        searches = lax.cond(enough & (following >= active), split, lambda state: state, searches)
+    return searches, found, jnp.where(enough, jnp.minimum(following + count, active), following)
 
 
-def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Array) -> tuple[_Lanes, Array]:
-    """New searches of puzzles int32[L] in all lanes, and bool[L], the lanes whose givens clash.
+def _chosen(lanes: Array, new: _Lanes, old: _Lanes) -> _Lanes:
+    """The state ``new`` in the ``lanes`` bool[L]; its stacks are empty, so these keep what they hold."""
+    changed = {
+        name: jnp.where(lanes, value, getattr(old, name))
+        for name, value in new._asdict().items()
+        if name not in ("stack", "cells")
+    }
+    return old._replace(**changed)
 
-    A nonzero ``fork`` int32[L] gives a search its own order.
-    """
+
+def _split(plan: Plan, searches: _Lanes, free: Array, number: Array) -> _Lanes:
+    """Gives the ``free`` lanes bool[L] the oldest entries of other stacks, first of those that gave least."""
+    lanes, limbs, side = plan.lanes, searches.masks.shape[0], plan.board.side
+    lane = jnp.arange(lanes, dtype=jnp.int32)
+    able = ~free & (searches.depth > searches.floor)
+    order = jnp.argsort(jnp.where(able, searches.floor, plan.board.cells + 1)).astype(jnp.int32)
+    rank = jnp.cumsum(free, dtype=jnp.int32) - 1
+    source = order[jnp.clip(rank, 0)]
+    taken = free & able[source]
+    gives = jnp.zeros(lanes, bool).at[jnp.where(taken, source, lanes)].set(True, mode="drop")
+
+    level = jnp.minimum(searches.floor, searches.stack.shape[1] - 1)
+    oldest = searches.stack[lane, level].T.reshape(limbs, side, side, lanes)
+    cell = searches.cells[lane, level]
+    rest = _with(oldest, cell, _at(searches.masks, cell), gives)  # with the digit itself
+
+    part = oldest[..., source]
+    seed = mix(searches.seed[source] + (number * lanes + rank + 1).astype(jnp.uint32) * APART)
+    zeros = jnp.zeros_like(lane)
+    thief = searches._replace(
+        puzzle=searches.puzzle[source],
+        masks=part,
+        root=part,
+        target=jnp.zeros_like(part),
+        filled=zeros,
+        weights=renewed(plan.board, searches.weights[..., source], seed),
+        depth=zeros,
+        floor=zeros,
+        last=cell[source],
+        seed=seed,
+        shuffled=searches.shuffled[source],
+        nodes=zeros,
+        allowance=searches.allowance[source],
+        solutions=zeros,
+    )
+    giver = searches._replace(
+        root=jnp.where(gives, rest, searches.root), floor=searches.floor + gives.astype(jnp.int32)
+    )
+    return _chosen(taken, thief, giver)
+
+
+def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array) -> tuple[_Lanes, Array]:
+    """New searches of puzzles int32[L] in all lanes, and bool[L], the lanes whose givens clash."""
     board = plan.board
     grids = given.puzzles.at[puzzle].get(mode="clip")
     digits = grids_to_masks(grids, board)
@@ -224,8 +272,7 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
         to_masks = grids_to_masks if removed.ndim == 2 else cubes_to_masks
         masks = masks & ~jnp.where(empty, to_masks(removed, board), 0)
     masks = fence(masks)
-    own = jnp.zeros(plan.lanes, jnp.uint32) if given.seeds is None else given.seeds.at[puzzle].get(mode="clip")
-    seed = jnp.where(fork == 0, own, mix(own + fork.astype(jnp.uint32) * APART))
+    seed = jnp.zeros(plan.lanes, jnp.uint32) if given.seeds is None else given.seeds.at[puzzle].get(mode="clip")
     zeros = jnp.zeros_like(puzzle)
     lanes = searches._replace(
         puzzle=puzzle,
@@ -235,29 +282,15 @@ def _load(plan: Plan, given: _Input, searches: _Lanes, puzzle: Array, fork: Arra
         filled=zeros,
         weights=first_weights(board, seed),
         depth=zeros,
+        floor=zeros,
+        last=zeros - 1,
         seed=seed,
-        shuffled=own != 0,
+        shuffled=seed != 0,
         nodes=zeros,
         allowance=zeros + plan.config.restart,
         solutions=zeros,
     )
     return lanes, invalid
-
-
-def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int) -> _Lanes:
-    """Copies to new searches what another lane has learned about the same puzzle, if there is such a lane."""
-    lane = jnp.arange(plan.lanes, dtype=jnp.int32)
-    working = jnp.full(size, -1, jnp.int32).at[jnp.where(free, size, searches.puzzle)].max(lane, mode="drop")
-    source = working.at[loaded.puzzle].get(mode="fill", fill_value=-1)
-    found = source >= 0
-
-    def learned(field: str, change: Callable[[Array], Array] = lambda values: values) -> Array:
-        values = getattr(searches, field)[..., jnp.maximum(source, 0)]
-        return jnp.where(found, change(values), getattr(loaded, field))
-
-    root = learned("root")
-    weights = learned("weights", lambda weights: renewed(plan.board, weights, loaded.seed))
-    return loaded._replace(masks=root, root=root, weights=weights, allowance=learned("allowance"))
 
 
 # ---------------------------------------------------------------------- a step
@@ -266,7 +299,7 @@ def _forked(plan: Plan, searches: _Lanes, loaded: _Lanes, free: Array, size: int
 def _step(plan: Plan, clues: Clues | None, searches: _Lanes, found: _Found) -> tuple[_Lanes, _Found]:
     """One step: a few rounds of the rules, then each lane branches, backtracks, or restarts."""
     board, size, limit = plan.board, found.decided.shape[0], plan.limit
-    puzzle, depth = searches.puzzle, searches.depth
+    puzzle, depth, floor = searches.puzzle, searches.depth, searches.floor
     live = ~found.decided.at[puzzle].get(mode="fill", fill_value=True)
     own = None if clues is None else clues_of_lanes(clues, puzzle)
     masks, changed = _propagated(plan, searches.masks, own)
@@ -279,19 +312,24 @@ def _step(plan: Plan, clues: Clues | None, searches: _Lanes, found: _Found) -> t
 
     solutions = searches.solutions + solved.astype(jnp.int32)
     nodes = searches.nodes + visited.astype(jnp.int32)
-    ended = dead | (solved & (solutions < limit))
-    exhausted = ended & (depth == 0)
-    again = dead & ~exhausted & (nodes >= searches.allowance)
+    ended = dead | solved
+    exhausted = ended & (depth == floor)
+    # a restart would find the solutions again
+    again = dead & ~exhausted & (nodes >= searches.allowance) & (solutions == 0)
     back = fence(ended & ~exhausted & ~again)
     again = fence(again)
 
     weights = fence(raised(searches.weights, masks, dead))
-    cell = weighted_cell(masks, weights)
+    last = fence((searches.last >= 0) & _several(_at(masks, jnp.maximum(searches.last, 0))))
+    cell = jnp.where(last, searches.last, weighted_cell(masks, weights))
     here, digit = rarest_digit(board, masks, cell, mix(searches.seed + nodes.astype(jnp.uint32)), searches.shuffled)
     target, filled = _fuller(searches, masks, branching)
     wanted = _at(target, cell) & here
     digit = fence(jnp.where((wanted != 0).any(axis=0) & ~searches.shuffled, wanted, digit))
     stack = _push(searches.stack, masks, cell, here & ~digit, depth, branching)
+    lane = jnp.arange(plan.lanes, dtype=jnp.int32)
+    cells = searches.cells.at[lane, jnp.where(branching, depth, plan.config.levels)].set(cell, mode="drop")
+    popped = cells[lane, jnp.maximum(depth - 1, 0)]
     moved = _pop(stack, _with(masks, cell, digit, branching), depth, back)
 
     grown = jnp.ceil(searches.allowance.astype(jnp.float32) * np.float32(_GROWTH))
@@ -301,23 +339,27 @@ def _step(plan: Plan, clues: Clues | None, searches: _Lanes, found: _Found) -> t
         target=target,
         filled=filled,
         weights=weights,
+        puzzle=jnp.where(exhausted, size, puzzle),
         stack=stack,
-        depth=jnp.where(again, 0, depth + branching.astype(jnp.int32) - back.astype(jnp.int32)),
+        cells=cells,
+        depth=jnp.where(again, floor, depth + branching.astype(jnp.int32) - back.astype(jnp.int32)),
+        last=jnp.where(back, popped, searches.last),
         nodes=jnp.where(again, 0, nodes),
         allowance=jnp.where(again, grown, searches.allowance),
-        solutions=jnp.where(again, 0, solutions),
+        solutions=solutions,
     )
     # before any solution is found, candidates removed at the bottom of the stack lead to none, so all runs exclude them
-    bottom = branching & (depth == 0) & (solutions == 0)
+    bottom = branching & (depth == floor) & (solutions == 0)
     searches = lax.cond(
         (again | bottom).any(), lambda searches: _restarted(plan, searches, masks, bottom, again), lambda s: s, searches
     )
 
     visitor = jnp.where(visited, puzzle, size)
     iterations = found.iterations.at[visitor].add(1, mode="drop")
-    finished = jnp.where(exhausted | (solved & (solutions >= limit)), puzzle, size)
-    found = _store(found, puzzle, masks, solved, solutions)
-    decided = found.decided.at[finished].set(True, mode="drop")
+    found = _store(found, puzzle, masks, solved)
+    working = jnp.zeros(size, jnp.int32).at[searches.puzzle].add(1, mode="drop")
+    ended = jnp.zeros(size, bool).at[jnp.where(exhausted, puzzle, size)].set(True, mode="drop")
+    decided = found.decided | (ended & (working == 0)) | (found.solutions >= limit)
     spent = found.spent
     if plan.config.budget is not None:
         spent = spent | (~decided & (iterations >= plan.config.budget))
@@ -393,6 +435,11 @@ def _with(masks: Array, cell: Array, candidates: Array, lanes: Array) -> Array:
     return fence(flat.at[:, place].set(candidates, mode="drop").reshape(masks.shape))
 
 
+def _several(candidates: Array) -> Array:
+    """bool[L], whether cells have more than one of the candidates [limbs, L]."""
+    return count_digits(candidates) > 1
+
+
 def _numbered(lanes: Array) -> tuple[Array, Array]:
     """The indices of the lanes bool[L] in order, int32[L], and how many there are."""
     size = lanes.shape[0]
@@ -455,7 +502,7 @@ def _pop_at_once(stack: Array, masks: Array, depth: Array, lanes: Array) -> Arra
     return jnp.where(lanes, rows.T.reshape(masks.shape), masks)
 
 
-def _store(found: _Found, puzzle: Array, masks: Array, solved: Array, solutions: Array) -> _Found:
+def _store(found: _Found, puzzle: Array, masks: Array, solved: Array) -> _Found:
     """Counts the solutions of the lanes ``solved`` bool[L], and keeps the first grid of each puzzle."""
     size = found.decided.shape[0]
     lane = jnp.arange(puzzle.shape[0], dtype=jnp.int32)
@@ -468,7 +515,7 @@ def _store(found: _Found, puzzle: Array, masks: Array, solved: Array, solutions:
         wins = first & (winner.at[puzzle].get(mode="fill", fill_value=-1) == lane)
         return found._replace(
             grids=found.grids.at[jnp.where(wins, puzzle, size)].set(masks_to_grids(masks), mode="drop"),
-            solutions=found.solutions.at[solver].max(solutions, mode="drop"),
+            solutions=found.solutions.at[solver].add(1, mode="drop"),
         )
 
     return lax.cond(solved.any(), store, lambda found: found, found)

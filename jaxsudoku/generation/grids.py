@@ -70,9 +70,7 @@ def random_grids(board: Board, seeds: Array, lanes: int | None = None, wanted: A
         blank = jnp.zeros((size, board.cells), jnp.uint8)
         blank = blank if wanted is None else or_invalid(blank, wanted)
         budget = _PATIENCE * board.candidates
-        return exact.search(
-            blank, board, orders, restart=board.cells, portfolio=False, budget=budget, lanes=lanes
-        ).grids
+        return exact.search(blank, board, orders, restart=board.cells, split=False, budget=budget, lanes=lanes).grids
     lanes = lanes or CPU_LANES
     blocks = -(-size // lanes)
     everyone = jnp.arange(blocks * lanes, dtype=jnp.int32)

@@ -61,8 +61,8 @@ def reduce_clues(
     everyone = jnp.arange(size)[:, None]
     budget = None if search_restart(board) is None else _PROOF_BUDGET
     levels = None if budget is None else _PROOF_LEVELS * board.side
-    # without a portfolio the search of a puzzle is independent of the others
-    proof = functools.partial(exact.search, budget=budget, portfolio=False, levels=levels, lanes=lanes, clues=clues)
+    # unless searches are split, that of a puzzle is independent of the others
+    proof = functools.partial(exact.search, budget=budget, split=False, levels=levels, lanes=lanes, clues=clues)
 
     def turn(state: tuple[Array, Array]) -> tuple[Array, Array]:
         number, puzzles = state

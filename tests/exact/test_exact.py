@@ -225,17 +225,18 @@ def test_restarts_give_the_same_answers_in_a_random_order():
 
 
 @pytest.mark.quick
-def test_one_puzzle_is_searched_by_all_lanes():
-    for puzzle in reference.batch(FOUR, 8):
+def test_all_lanes_search_parts_of_one_puzzle():
+    """The parts are disjoint, and nothing is left out: each solution is counted once, whatever restarts."""
+    for puzzle in (np.zeros(16, np.uint8), *reference.batch(FOUR, 8)):
         check(FOUR, puzzle[None], search(FOUR, puzzle[None], np.zeros(1), restart=1, **WEAK), 1000)
 
 
-def test_few_levels_and_no_portfolio():
-    """A puzzle that needs more levels is left unsolved; without a portfolio answers are independent of the batch."""
+def test_few_levels_and_undivided_searches():
+    """A puzzle that needs more levels is left unsolved; results of undivided searches are independent of the batch."""
     puzzles = reference.batch(FOUR, BATCH)
     puzzles[:8] = 0
     seeds = np.where(np.arange(BATCH) % 2, np.arange(BATCH), 0)
-    settings = {**WEAK, "restart": 2, "portfolio": False, "levels": 4}
+    settings = {**WEAK, "restart": 2, "split": False, "levels": 4}
     found = search(FOUR, puzzles, seeds, **settings)
     check_unfinished(puzzles, found)
     order = np.random.default_rng(0).permutation(BATCH)[:17]

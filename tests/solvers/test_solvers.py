@@ -341,7 +341,7 @@ def test_settings_reach_the_search(monkeypatch):
 
     monkeypatch.setattr(weighted, "search", search)
     puzzles = np.zeros((3, 81), np.uint8)
-    config = solvers.ExactConfig("naked", 2, 7, 9, portfolio=False, levels=5, order="random", lanes=64, settle="xla")
+    config = solvers.ExactConfig("naked", 2, 7, 9, split=False, levels=5, order="random", lanes=64, settle="xla")
     fixed = dataclasses.replace(config, order="fixed")
     run = solvers.get("exact").run
     for settings in (config, fixed):
