@@ -279,10 +279,11 @@ class Engine:
             if not on_host:
                 return [jax.tree.unflatten(structure, jax.block_until_ready(results)) for results in by_device]
             arrays = host_arrays.fetched(by_device, self.page_locked)
-        return [
+        unpadded = [
             jax.tree.unflatten(structure, [leaf[: len(part)] for leaf in results])
             for part, results in zip(parts, arrays, strict=True)
         ]
+        return [self.kernel.on_host(self.board, part, results) for part, results in zip(parts, unpadded, strict=True)]
 
     def _call(self, size: int) -> Callable[..., Any]:
         kernel = self.kernel if self._small is None or size > SMALL else self._small

@@ -52,6 +52,12 @@ class Kernel(Hashable, Protocol):
     def compiler_options(self) -> dict[str, str]:
         """Further options for the compiler."""
 
+    def on_host(self, board: Board, items: np.ndarray, results: Any) -> Any:
+        """The results for items after further work on the host, in numpy. Called in threads on the resolved kernel.
+
+        Results that stay on devices do without.
+        """
+
     def __call__(self, board: Board, items: jax.Array, key: jax.Array, number: jax.Array, /) -> Any:
         """A pytree of arrays with leading axis B, for items [B, ...].
 
@@ -79,6 +85,10 @@ class KernelDefaults:
         """No further options."""
         return {}
 
+    def on_host(self, board: Board, items: np.ndarray, results: Any) -> Any:
+        """No further work."""
+        return results
+
 
 class PuzzleItems(KernelDefaults):
     """Base of kernels whose items are puzzles. Padding is INVALID puzzles, which need no search.
@@ -103,8 +113,8 @@ class PuzzleItems(KernelDefaults):
         clues = 0 if self.form is None else 2 * self.form.width
         return clues + (board.candidates if self.listed else 0)
 
-    def split(self, board: Board, items: jax.Array) -> tuple[jax.Array, jax.Array | None, Clues | None]:
-        """The parts of items.
+    def split(self, board: Board, items: Any) -> tuple[Any, Any, Clues | None]:
+        """The parts of items, arrays of JAX or numpy.
 
         Returns:
           the puzzles uint8[B, cells]; the digits that are no candidates, bool[B, side, cells] or None; the clues.

@@ -92,9 +92,9 @@ def solve(
         with ``errors="mark"``, whose puzzles may have constraints of their own.
       board: the board; by default the classic one of the puzzles' size.
       candidates: the digits that open cells may hold, bool[*b, side, cells], for partly solved puzzles; None for all.
-        The exact search is restricted to them. Another solver's solution that violates them counts as UNSOLVED.
+        exact, auto and sat are restricted to them. Another solver's solution that violates them counts as UNSOLVED.
       clues: further constraints of each puzzle, as ``Clues`` or a sequence of constraints for each puzzle; None for
-        those of the board alone. Of the solvers, exact supports them.
+        those of the board alone. Of the solvers, exact and auto support them.
       solver: a name in ``jaxsudoku.solvers.SOLVERS``.
       network: the network of a guided solver: a ``networks.Network``, or the name or path of its weights; "cube" by
         default. A network whose architecture serves every board is adapted to this board.
@@ -129,6 +129,8 @@ def solve(
     config = solvers.make_config(solvers.get(solver), **options)
     kernel = SolveKernel(solver, config, bool(keep_partial), listed)
     if stay_on_devices(puzzles, results):
+        if solvers.get(solver).on_host is not None:
+            raise ValueError(f"the solver {solver} ends on the host: leave out results, or use another solver")
         placed = PlacedPuzzles(puzzles, board, batch_size, devices, errors, candidates, clues)
         found = placed.run(kernel, key, networks_for(solver, network, placed.board), progress)
         return placed.assemble([part._replace(grids=part.grids.reshape(-1, *placed.item)) for part in found])
@@ -291,6 +293,11 @@ class SolveKernel(PuzzleItems):
         key = jax.random.fold_in(key, number)
         solution = solvers.get(self.solver).run(board, puzzles, key, self.config, *further, **named)
         return judge(puzzles, solution, board, clues, keep_partial=self.keep_partial)
+
+    def on_host(self, board: Board, items: np.ndarray, results: Solution[np.ndarray]) -> Solution[np.ndarray]:
+        """The work of the solver on the host, which checks its grids."""
+        puzzles, excluded, _ = self.split(board, items)
+        return solvers.get(self.solver).complete_on_host(board, puzzles, excluded, results, self.config)
 
 
 def count_kernel(limit: int, listed: bool = False, **options: Any) -> CountKernel:

@@ -20,10 +20,13 @@ from .population.population_config import (
     EvosaxConfig,
     HillClimbingConfig,
 )
+from .sat.sat_config import AutoConfig, SatConfig
 from .textbook.textbook_config import BestFirstConfig, DepthFirstConfig, EliminationConfig
 from .tree.tree_config import AlphaSudokuConfig, GumbelConfig, McgsConfig, MctsConfig
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from jaxsudoku.core.board import Board
     from jaxsudoku.engine.solution import Solution
 
@@ -46,6 +49,8 @@ class Solver:
       within: whether it can be restricted to candidates, by a fifth argument bool[N, side, cells] of excluded digits.
       clues: whether it supports constraints of each puzzle, by an argument ``clues``.
       constraints: whether it supports boards with constraints.
+      on_host: for a solver that is completed on the host, in numpy: (board, puzzles, excluded or None, the function's
+        results, config) -> results; or its location.
     """
 
     name: str
@@ -57,6 +62,7 @@ class Solver:
     within: bool = False
     clues: bool = False
     constraints: bool = True
+    on_host: Callable[..., Solution] | str | None = None
 
     @property
     def guided(self) -> bool:
@@ -84,13 +90,32 @@ class Solver:
         self.check(board, named.get("clues") is not None)
         return self._function(board, puzzles, key, config, *further, **named)
 
+    def complete_on_host(
+        self,
+        board: Board,
+        puzzles: np.ndarray,
+        excluded: np.ndarray | None,
+        solution: Solution[np.ndarray],
+        config: Any,
+    ) -> Solution[np.ndarray]:
+        """The results after the work on the host, if there is any."""
+        return solution if self._on_host is None else self._on_host(board, puzzles, excluded, solution, config)
+
     @functools.cached_property
     def _function(self) -> Callable[..., Solution]:
-        if not isinstance(self.function, str):
-            return self.function
-        module, _, function = self.function.partition(":")
-        found: Callable[..., Solution] = getattr(importlib.import_module(f"jaxsudoku.solvers.{module}"), function)
-        return found
+        return _loaded(self.function)
+
+    @functools.cached_property
+    def _on_host(self) -> Callable[..., Solution] | None:
+        return None if self.on_host is None else _loaded(self.on_host)
+
+
+def _loaded(function: Callable[..., Solution] | str) -> Callable[..., Solution]:
+    if not isinstance(function, str):
+        return function
+    module, _, name = function.partition(":")
+    found: Callable[..., Solution] = getattr(importlib.import_module(f"jaxsudoku.solvers.{module}"), name)
+    return found
 
 
 #: Every solver, by name.
@@ -105,6 +130,26 @@ SOLVERS: dict[str, Solver] = {
             complete=True,
             within=True,
             clues=True,
+        ),
+        Solver(
+            "auto",
+            "the exact search up to a budget, then a SAT solver in processes of the host (extra sat)",
+            "sat.solver:auto",
+            AutoConfig,
+            complete=True,
+            within=True,
+            clues=True,
+            on_host="sat.solver:on_host",
+        ),
+        Solver(
+            "sat",
+            "a SAT solver in processes of the host (extra sat)",
+            "sat.solver:sat",
+            SatConfig,
+            complete=True,
+            within=True,
+            constraints=False,
+            on_host="sat.solver:on_host",
         ),
         Solver(
             "guided-exact",

@@ -84,9 +84,11 @@ def _check_on(board: Board, solver: Solver, config: Any, network: Network | None
     program = jax.jit(function_of(solver, board, settings, network), compiler_options=compiler_options())
 
     def run(puzzles: np.ndarray, seed: int = 0) -> Solution[np.ndarray]:
-        return jax.tree.map(np.asarray, program(puzzles, as_key(seed)))
+        found = jax.tree.map(np.asarray, program(puzzles, as_key(seed)))
+        return solver.complete_on_host(board, puzzles, None, found, settings)
 
-    complete = solver.complete and getattr(settings, "budget", None) is None and getattr(settings, "proves", True)
+    unlimited = solver.on_host is not None or getattr(settings, "budget", None) is None
+    complete = solver.complete and unlimited and getattr(settings, "proves", True)
     check_answers(run, board, complete, solver.stats, alone)
     nothing = jax.ShapeDtypeStruct((0, board.cells), np.uint8)
     _check_kinds(jax.eval_shape(program, nothing, as_key(0)), board, 0, solver.stats)

@@ -53,6 +53,7 @@ WITHOUT_JAX = (
     *(f"engine.{name}" for name in ("grid_pictures", "inputs", "solution", "tables")),
     *("io", "pictures", "shipped", "explanation", "cli"),
     *("solvers", "solvers.guided_config", "solvers.tree", "solvers.textbook", "solvers.population"),
+    *("solvers.sat", "solvers.sat.encoding", "solvers.sat.engine"),
     *("exact.exact_config", "generation.generate_config"),
     *("techniques.registry", "techniques.locked_pairs"),
     *("mastermind.player_config", "mastermind.costs", "mastermind.pegs", "mastermind.players", "mastermind.rules"),
@@ -202,9 +203,10 @@ def test_no_modules_import_each_other():
 #: The levels inside ``solvers``, lowest first; "" is its own ``__init__``. Families of solvers import no other family.
 SOLVER_LEVELS = (
     ("guided_config", "roots", "judging", "votes"),
-    ("queue", "network_calls", "tree.tree_config", "textbook.textbook_config", "population.population_config"),
+    ("queue", "network_calls"),
+    ("tree.tree_config", "textbook.textbook_config", "population.population_config", "sat.sat_config"),
     ("tree", "textbook", "population", "decoding", "exact"),
-    ("guided_exact", "registry"),
+    ("guided_exact", "sat", "registry"),
     ("",),
     ("driver",),
 )

@@ -238,7 +238,8 @@ def imported(folder: str) -> set[str]:
             # under TYPE_CHECKING alone, where every type checker knows it
             found |= {module.split(".")[0] for module in modules} - {"typing_extensions"}
     newer = {"compression"}  # of the standard library from Python 3.14 on
-    return found - set(sys.stdlib_module_names) - newer - {"jaxsudoku", "train"}
+    packages = {"pysat": "python-sat"}
+    return {packages.get(name, name) for name in found - set(sys.stdlib_module_names) - newer - {"jaxsudoku", "train"}}
 
 
 def test_the_package_requires_what_it_imports():

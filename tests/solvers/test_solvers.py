@@ -41,6 +41,8 @@ BOARDS |= {"constrained-4": constrained(), "constrained-6": SIX}
 #: Settings with which a solver is compiled in little time, by the name of the solver.
 SMALL_SETTINGS = {
     "exact": {"lanes": 32, "rules": "naked", "rounds": 1},
+    "auto": {"lanes": 32, "rules": "naked", "rounds": 1, "budget": 3},
+    "sat": {"lanes": 32},
     "guided-exact": {"lanes": 32, "rules": "naked", "rounds": 1},
     "iterative": {"lanes": 32, "rules": "naked", "runs": 2, "sure": 0.7},
     "one-shot": {"lanes": 32, "rules": "naked", "complete": False},
@@ -71,7 +73,7 @@ def settings_of(name, board):
 
 
 #: What solvers need that may not be installed.
-EXTRAS = {"evosax": "evosax"}
+EXTRAS = {"evosax": "evosax", "sat": "pysat", "auto": "pysat"}
 
 
 def able(name):
@@ -426,6 +428,6 @@ def test_a_solver_without_constraints_refuses_them_before_it_runs():
 
 @pytest.mark.quick
 def test_a_solver_without_clues_refuses_them_before_it_runs():
-    words = "the solver mcts supports no clues, which are constraints of single puzzles: use exact, or put"
+    words = "the solver mcts supports no clues, which are constraints of single puzzles: use exact, auto, or put"
     with pytest.raises(ValueError, match=words):
         js.solve(np.zeros((1, 16), np.uint8), FOUR, clues=[constrained().constraints], solver="mcts")
