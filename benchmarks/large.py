@@ -8,7 +8,8 @@ have a solution are left out, so that every puzzle must be refuted.
 The first of --solvers is called --repeat times and compared with the peers, the others once; a solver's settings follow
 its name: annealing:budget=5000. Guided solvers take the default network, of "cube".
 
-A set such as balanced_36x36@50 is made by ``generate``. Hard sets end with --budget, nodes of the library for a puzzle,
+A set such as balanced_36x36@50 is made by ``generate``. Puzzles of a set with --board may have no solution; glucose4
+finds out which, untimed. Hard sets end with --budget, nodes of the library for a puzzle,
 and --peer-limit, seconds of a peer for a puzzle. Puzzles that are given up are not decided, and times are over all
 puzzles, so the mean is then a lower bound, shown as ">".
 
@@ -33,6 +34,8 @@ import sets
 import solver_options
 from peers import PEERS
 
+import jaxsudoku as js
+
 #: Columns for a solver on a set; times are in milliseconds a puzzle.
 COLUMNS = (
     ("set", 22, "<"),
@@ -56,11 +59,13 @@ def main() -> int:
     print(report.aligned([name for name, _, _ in COLUMNS], COLUMNS))
     rows: list[dict[str, Any]] = []
     for name in args.sets:
-        puzzle_set = sets.wanted(name, args.data)
-        puzzles = puzzle_set.puzzles
+        puzzle_set = sets.wanted(name, args.data, board=args.board)
+        board, puzzles = puzzle_set.board, puzzle_set.puzzles[: args.puzzles]
+        solvable = np.ones(len(puzzles), bool) if args.board is None else _solvable(board, puzzles)
         if args.wrong_clue:
-            puzzles, name = _refutable(puzzles, args.key), f"{name} + clue"
-        for row in _measured(name, puzzles, args):
+            puzzles, name = _refutable(board, puzzles, args.key), f"{name} + clue"
+            solvable = np.zeros(len(puzzles), bool)
+        for row in _measured(name, board, puzzles, solvable, args):
             rows.append(row)
             print(_line(row), flush=True)
     if args.json:
@@ -75,6 +80,7 @@ def _parse() -> argparse.Namespace:
     default = ["acs_25x25@40", "acs_25x25@45", "acs_25x25@50"]
     add("--sets", type=lambda text: text.split(","), default=default, help=f"by name (default: {','.join(default)})")
     add("--data", help="folder of puzzle sets")
+    add("--board", type=js.Board.named, help="board of the sets, such as 1x25 (default: classic ones of their sizes)")
     add(
         "--puzzles",
         type=int,
@@ -104,6 +110,8 @@ def _parse() -> argparse.Namespace:
     if args.wrong_clue and (args.budget or args.peer_limit):
         parser.error("--wrong-clue takes neither --budget nor --peer-limit: it needs every puzzle's solution")
     names = [name for name in args.peers.split(",") if name]
+    if (args.wrong_clue or args.board) and not PEERS["glucose4"].available():
+        parser.error(f"--wrong-clue and --board need glucose4: pip install {PEERS['glucose4'].package}")
     if unknown := [name for name in names if name not in PEERS]:
         parser.error(f"unknown {', '.join(unknown)}: choose from {', '.join(PEERS)}")
     args.peers = [PEERS[name] for name in names]
@@ -121,13 +129,16 @@ def _parse() -> argparse.Namespace:
 
 
 def _ours(
-    name: str, puzzles: np.ndarray, solver: tuple[str, dict[str, Any]], repeat: int, args: argparse.Namespace
+    name: str,
+    board: js.Board,
+    puzzles: np.ndarray,
+    solvable: np.ndarray,
+    solver: tuple[str, dict[str, Any]],
+    repeat: int,
+    args: argparse.Namespace,
 ) -> dict[str, Any]:
     """The row of a solver of the library, from calls with the whole set."""
-    import jaxsudoku as js
-
     label, settings = solver
-    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
     start = time.perf_counter()
     js.solve(np.full_like(puzzles, 255), board, **settings)  # the same program, and no work
     first = time.perf_counter() - start
@@ -135,39 +146,39 @@ def _ours(
     rng = np.random.default_rng(args.key)
     for _ in range(repeat):
         # another order of the puzzles is another search of those that are left at the end
-        shuffled = puzzles[rng.permutation(len(puzzles))]
+        order = rng.permutation(len(puzzles))
+        shuffled = puzzles[order]
         start = time.perf_counter()
         found = js.solve(shuffled, board, **settings)
         times.append(time.perf_counter() - start)
         nodes.append(np.asarray(found.iterations))
-        right, amiss = _judged(shuffled, np.asarray(found.grids), np.asarray(found.status), args.wrong_clue)
+        right, amiss = _judged(board, shuffled, solvable[order], np.asarray(found.grids), np.asarray(found.status))
         decided, wrong = min(decided, right), wrong + amiss
     row = _row(name, label, len(puzzles), decided, wrong)
     row |= {"first_s": first, "runs_s": times, "mean_ms": float(np.median(times)) * 1e3 / len(puzzles)}
     return row | {"nodes": float(np.mean(nodes)), "most_nodes": int(np.max(nodes))}
 
 
-def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
+def _measured(
+    name: str, board: js.Board, distinct: np.ndarray, solvable: np.ndarray, args: argparse.Namespace
+) -> Iterator[dict[str, Any]]:
     """A row for each solver of the library, one for single calls if wanted, and one for each peer."""
-    import jaxsudoku as js
-
-    size = args.puzzles or len(puzzles)
-    distinct, puzzles = puzzles[:size], np.resize(puzzles, (size, puzzles.shape[1]))
-    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
+    size = args.puzzles or len(distinct)
+    puzzles, every = np.resize(distinct, (size, board.cells)), np.resize(solvable, size)
     solver, *others = args.solvers
-    ours = _ours(name, puzzles, solver, args.repeat, args)
+    ours = _ours(name, board, puzzles, every, solver, args.repeat, args)
     yield ours
     if args.single:
         start = time.perf_counter()
         js.solve(np.full_like(puzzles[:1], 255), board, **solver[1])
         single = _row(name, f"{solver[0]}, one a call", len(distinct), 0, 0) | {"first_s": time.perf_counter() - start}
         seconds = []
-        for puzzle in distinct:
+        for puzzle, fact in zip(distinct, solvable, strict=True):
             start = time.perf_counter()
             found = js.solve(puzzle[None], board, **solver[1])
             seconds.append(time.perf_counter() - start)
             status = np.asarray(found.status)
-            right, amiss = _judged(puzzle[None], np.asarray(found.grids), status, args.wrong_clue)
+            right, amiss = _judged(board, puzzle[None], fact[None], np.asarray(found.grids), status)
             single["decided"] += right
             single["wrong"] += amiss
         yield single | _spread(np.array(seconds))
@@ -176,13 +187,13 @@ def _measured(name: str, puzzles: np.ndarray, args: argparse.Namespace) -> Itera
         grids, seconds, known = peer.solve_each(distinct, args.peer_limit)
         status = np.where(grids.any(axis=1), js.Status.SOLVED, js.Status.UNSATISFIABLE)
         status = np.where(known, status, js.Status.UNSOLVED)
-        right, amiss = _judged(distinct, grids, status, args.wrong_clue)
+        right, amiss = _judged(board, distinct, solvable, grids, status)
         row = _row(name, peer.name, len(distinct), right, amiss) | _spread(seconds)
         if ours["decided"] == len(puzzles):
             row["ratio"] = row["mean_ms"] / ours["mean_ms"]
         yield row
     for other in others:
-        yield _ours(name, puzzles, other, 1, args)
+        yield _ours(name, board, puzzles, every, other, 1, args)
 
 
 def _row(name: str, by: str, puzzles: int, decided: int, wrong: int) -> dict[str, Any]:
@@ -197,24 +208,26 @@ def _spread(seconds: np.ndarray) -> dict[str, float]:
     }
 
 
-def _judged(puzzles: np.ndarray, grids: np.ndarray, status: np.ndarray, refutable: bool) -> tuple[int, int]:
-    """Numbers of puzzles decided correctly and wrongly; all must be solved, or all refuted."""
-    import jaxsudoku as js
-
+def _judged(
+    board: js.Board, puzzles: np.ndarray, solvable: np.ndarray, grids: np.ndarray, status: np.ndarray
+) -> tuple[int, int]:
+    """Numbers of puzzles decided correctly and wrongly; ``solvable`` bool[N] are those to be solved, not refuted."""
     solved = status == js.Status.SOLVED
-    right = solved & checking.rightly_solved(puzzles, grids)
-    wrong = solved & ~right
     refuted = np.isin(status, [js.Status.UNSATISFIABLE, js.Status.INVALID])
-    if refutable:
-        return int(refuted.sum()), int(solved.sum())
-    return int(right.sum()), int((wrong | refuted).sum())
+    right = np.where(solvable, solved & checking.rightly_solved(puzzles, grids, board), refuted)
+    return int(right.sum()), int(((solved | refuted) & ~right).sum())
 
 
-def _refutable(puzzles: np.ndarray, key: int) -> np.ndarray:
+def _solvable(board: js.Board, puzzles: np.ndarray) -> np.ndarray:
+    """Which puzzles have a solution, bool[N], as the peer glucose4 finds."""
+    judge = PEERS["glucose4"]
+    judge.prepare(board)
+    found: np.ndarray = np.any(judge.solve(puzzles) > 0, axis=1)
+    return found
+
+
+def _refutable(board: js.Board, puzzles: np.ndarray, key: int) -> np.ndarray:
     """The puzzles with a further clue that no solution has, as the peer glucose4 proves; others are left out."""
-    import jaxsudoku as js
-
-    board = js.Board.classic(int(puzzles.shape[1] ** 0.5))
     solutions = np.asarray(js.solve(puzzles, board).grids)
     rng = np.random.default_rng(key)
     changed = puzzles.copy()
@@ -226,10 +239,7 @@ def _refutable(puzzles: np.ndarray, key: int) -> np.ndarray:
             if digits:
                 puzzle[cell] = rng.choice(digits)
                 break
-    judge = PEERS["glucose4"]
-    judge.prepare(board)
-    grids, _, _ = judge.solve_each(changed)
-    return changed[~grids.any(axis=1)]
+    return changed[~_solvable(board, changed)]
 
 
 def _line(row: dict[str, Any]) -> str:

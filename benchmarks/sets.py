@@ -101,7 +101,7 @@ def folders(data: str | None) -> list[Path]:
     return [*outside, _SHIPPED]
 
 
-def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
+def load(name: str, data: str | None = None, any_board: bool = False, board: js.Board | None = None) -> PuzzleSet:
     """The set of that name; ``NAME@40`` takes the puzzles with 40% given, from a set with percentages.
 
     ``balanced_25x25@45`` and ``random_25x25@45`` are made.
@@ -110,27 +110,30 @@ def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleS
       name: the stem of a file, or the name of a set that is made.
       data: as in ``folders``.
       any_board: whether boards other than classic ones are accepted.
+      board: the board of a file's puzzles; None for the one that it names, or the classic one of its size.
 
     Raises:
       ValueError: there is no such set, its file holds no puzzles or malformed ones, or none of that percentage, or its
         board is not a classic one.
     """
+    if board is not None and "@" in name:
+        raise ValueError(f"{name} is of a classic board: give no other")
     if match := _MADE.fullmatch(name):
         holes, side, percent = match.groups()
-        board, given = js.Board.classic(int(side)), float(percent) / 100
-        puzzles = js.generate(0, _MADE_SIZE, board, holes=holes, given=given).puzzles
+        made, given = js.Board.classic(int(side)), float(percent) / 100
+        puzzles = js.generate(0, _MADE_SIZE, made, holes=holes, given=given).puzzles
         call = f'js.generate(0, {_MADE_SIZE}, js.Board.classic({side}), holes="{holes}", given={given:g})'
-        return PuzzleSet(name, board, puzzles, len(puzzles), call)
+        return PuzzleSet(name, made, puzzles, len(puzzles), call)
     stem, _, percent = name.partition("@")
     for folder in folders(data):
         for ending in _ENDINGS:
             path = folder / (stem + ending)
             if path.is_file():
-                board, puzzles = _read(path, percent)
-                if not any_board and board != js.Board.classic(board.side):
-                    raise ValueError(f"{path.name} is for {board}; this benchmark takes classic boards alone")
+                own, puzzles = _read(path, percent) if board is None else (board, _puzzles(path, board))
+                if board is None and not any_board and own != js.Board.classic(own.side):
+                    raise ValueError(f"{path.name} is for {own}; this benchmark takes classic boards alone")
                 shipped = " (shipped)" if folder == _SHIPPED else ""
-                return PuzzleSet(name, board, puzzles, len(puzzles), path.name + shipped)
+                return PuzzleSet(name, own, puzzles, len(puzzles), path.name + shipped)
     there = ", ".join(name for name, _ in found(data))
     raise ValueError(
         f"no puzzle set {name!r} in {', '.join(map(str, folders(data)))}. There are {there}. "
@@ -138,10 +141,10 @@ def load(name: str, data: str | None = None, any_board: bool = False) -> PuzzleS
     )
 
 
-def wanted(name: str, data: str | None = None, any_board: bool = False) -> PuzzleSet:
+def wanted(name: str, data: str | None = None, any_board: bool = False, board: js.Board | None = None) -> PuzzleSet:
     """``load`` for a command line: an error is printed, and the exit status is 2."""
     try:
-        return load(name, data, any_board)
+        return load(name, data, any_board, board)
     except (OSError, ValueError) as error:
         print(f"{Path(sys.argv[0]).stem}: {error}", file=sys.stderr)
         raise SystemExit(2) from None

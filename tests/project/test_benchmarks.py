@@ -588,8 +588,24 @@ def test_a_grid_that_is_not_right_counts_as_wrong(script):
     good = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1], np.uint8)
     grids = np.stack([good, np.ones(16, np.uint8), np.zeros(16, np.uint8)])
     status = np.array([js.Status.SOLVED, js.Status.SOLVED, js.Status.UNSOLVED])
-    assert judged(puzzles, grids, status, False) == (1, 1)
-    assert judged(puzzles, grids, status, True) == (0, 2)
+    board, every = js.Board.classic(4), np.ones(3, bool)
+    assert judged(board, puzzles, every, grids, status) == (1, 1)
+    assert judged(board, puzzles, ~every, grids, status) == (0, 2)
+
+
+def test_latin_squares_without_a_solution_are_to_be_refuted(script, monkeypatch, tmp_path):
+    pytest.importorskip("pysat")
+    file = tmp_path / "figures.json"
+    (tmp_path / "squares.txt").write_text("1234000000000000\n1230000400000000\n")
+    options = ["--sets", "squares", "--board", "1x4", "--repeat", "1", "--solvers", "exact,auto:budget=1"]
+    monkeypatch.setattr(sys, "argv", ["large.py", *options, "--data", str(tmp_path), "--json", str(file)])
+    assert script("large").main() == 0
+    rows = json.loads(file.read_text())["rows"]
+    assert [(row["by"], row["decided"], row["wrong"]) for row in rows] == [
+        ("exact", 2, 0),
+        ("glucose4", 2, 0),
+        ("auto:budget=1", 2, 0),
+    ]
 
 
 # ---------------------------------------------------------------------- compiled programs
