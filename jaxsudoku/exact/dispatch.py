@@ -142,7 +142,7 @@ def _settings(
     """
     forks.check()
     board, _ = board_of_grids(np.shape(puzzles), board)
-    config = settings_of(ExactConfig, "exact search", **{**vars(config or ExactConfig()), **options})
+    config = settings_of(ExactConfig, "exact search", **{**vars((config or ExactConfig()).plain()), **options})
     if branch is not None:
         if config.restart not in (None, "never"):
             raise ValueError("a search with restarts chooses its own branches; leave out branch or restart")

@@ -88,6 +88,10 @@ class ExactConfig(SolverConfig):
         same = self.lanes or platform != "cpu" or self._restart(board) != "never" or limit > 2
         return None if same else dataclasses.replace(self, lanes=_SMALL_LANES)
 
+    def plain(self) -> ExactConfig:
+        """The settings without those that a subclass adds."""
+        return ExactConfig(**{field.name: getattr(self, field.name) for field in dataclasses.fields(ExactConfig)})
+
     def with_clues(self, limit: int = 1) -> ExactConfig:
         """These settings for puzzles with clues: with restarts, unless more than two solutions are to be found.
 

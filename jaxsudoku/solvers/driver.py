@@ -296,6 +296,8 @@ class SolveKernel(PuzzleItems):
 
     def on_host(self, board: Board, items: np.ndarray, results: Solution[np.ndarray]) -> Solution[np.ndarray]:
         """The work of the solver on the host, which checks its grids."""
+        if solvers.get(self.solver).on_host is None:
+            return results
         puzzles, excluded, _ = self.split(board, items)
         return solvers.get(self.solver).complete_on_host(board, puzzles, excluded, results, self.config)
 

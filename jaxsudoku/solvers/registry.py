@@ -134,7 +134,7 @@ SOLVERS: dict[str, Solver] = {
         Solver(
             "auto",
             "the exact search up to a budget, then a SAT solver in processes of the host (extra sat)",
-            "sat.solver:auto",
+            "exact:exact",
             AutoConfig,
             complete=True,
             within=True,

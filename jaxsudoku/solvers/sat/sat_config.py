@@ -90,10 +90,6 @@ class AutoConfig(ExactConfig):
         """The settings of ``exact`` for puzzles with clues, which a SAT solver does not take over."""
         return self._alone().with_clues(limit)
 
-    def exact(self) -> ExactConfig:
-        """The settings of the exact search."""
-        return ExactConfig(**{field.name: getattr(self, field.name) for field in dataclasses.fields(ExactConfig)})
-
     def _alone(self) -> ExactConfig:
         """The settings of the exact search where no SAT solver takes over."""
-        return dataclasses.replace(self.exact(), budget=None)
+        return dataclasses.replace(self.plain(), budget=None)

@@ -1,4 +1,4 @@
-"""The solvers ``sat`` and ``auto``: what runs on devices, and what then runs on the host."""
+"""What ``sat`` runs on devices, and what it and ``auto``, which is ``exact`` there, then run on the host."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import numpy as np
 from jax import Array
 
 from jaxsudoku.core.board import Board
-from jaxsudoku.core.constraints.clues import Clues
 from jaxsudoku.core.host_rules import allowed_candidates, is_complete
 from jaxsudoku.engine.solution import Solution, Status
 from jaxsudoku.exact.exact_config import ExactConfig
-from jaxsudoku.solvers.exact import exact
 from jaxsudoku.solvers.roots import make_roots
 
 from .encoding import formula, grid
@@ -31,20 +29,6 @@ def sat(board: Board, puzzles: Array, key: Array, config: SatConfig, excluded: A
     return Solution(roots.grids, roots.status, jnp.zeros(len(puzzles), jnp.int32), {})
 
 
-def auto(
-    board: Board,
-    puzzles: Array,
-    key: Array,
-    config: ExactConfig,
-    excluded: Array | None = None,
-    /,
-    clues: Clues | None = None,
-) -> Solution:
-    """``exact`` up to its budget; ``on_host`` solves the puzzles that are UNSOLVED then."""
-    own = config.exact() if isinstance(config, AutoConfig) else config
-    return exact(board, puzzles, key, own, excluded, clues=clues)
-
-
 def on_host(
     board: Board,
     puzzles: np.ndarray,
@@ -58,18 +42,18 @@ def on_host(
       board: a board without constraints.
       puzzles: uint8[N, cells].
       excluded: bool[N, side, cells], digits that empty cells may not take; None for none.
-      solution: results of ``sat`` or ``auto``.
+      solution: results of ``sat`` or ``exact``.
       config: their resolved settings; nothing is done if they are those of ``exact`` alone.
 
     Returns:
       SOLVED with a grid that was checked, UNSATISFIABLE, or UNSOLVED after the limit of time. ``iterations`` have the
       conflicts of the SAT solver added.
     """
-    if not isinstance(config, (SatConfig, AutoConfig)):
+    waiting = np.flatnonzero(solution.status == Status.UNSOLVED)
+    if not waiting.size or not isinstance(config, (SatConfig, AutoConfig)):
         return solution
     assert config.engine is not None  # resolved
     grids, status, iterations = (np.array(array) for array in solution[:3])
-    waiting = np.flatnonzero(status == Status.UNSOLVED)
     for start in range(0, len(waiting), _FORMULAS):
         rows = waiting[start : start + _FORMULAS]
         candidates = allowed_candidates(puzzles[rows], board)
